@@ -1,0 +1,48 @@
+/* The contract a dataset module is written against: one file in datasets/, plus one line in its
+ * CMakeLists.txt. */
+#ifndef LINEFILL_API_DATASET_H
+#define LINEFILL_API_DATASET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/api/manifest.h"
+#include "harness/base/cancel.h"
+#include "harness/base/error.h"
+#include "harness/base/option.h"
+
+/* Everything a module sees while it makes its tree. */
+struct dataset_job {
+	const void *options; /* parsed from dataset->options, read-only */
+	uint64_t seed;
+	const char *root;          /* an existing empty folder: the tree goes in it */
+	struct manifest *manifest; /* to be filled and finished */
+	const struct cancel *cancel;
+	int64_t deadline_ns;
+};
+
+/* What can be said before anything is made, for --plan. */
+struct dataset_estimate {
+	uint64_t files;
+	uint64_t bytes;
+};
+
+/* Always const. */
+struct dataset {
+	const char *name, *summary;
+	const struct option_def *options;
+	size_t options_size;
+	/* Checks the options together and estimates. Touches nothing. Required. */
+	int (*plan)(const void *options, struct dataset_estimate *estimate, struct error *err);
+	/* Makes the tree in job->root and its manifest. The same seed and options make the same
+	 * bytes on any machine. Runs in a process of its own; it may use threads. Required. */
+	int (*make)(const struct dataset_job *job, struct error *err);
+	/* Where the user's own tree is used in place: its path, or NULL for a tree made in root.
+	 * Optional. */
+	const char *(*in_place)(const void *options);
+	/* The data is the user's own: it leaves the machine unencrypted only with
+	 * --allow-plaintext. */
+	bool users_own;
+};
+
+#endif

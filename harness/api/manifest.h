@@ -1,0 +1,94 @@
+/* What a tree holds, entry by entry: what a dataset promises, what a worker carries, what
+ * verification compares with. */
+#ifndef LINEFILL_API_MANIFEST_H
+#define LINEFILL_API_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/cancel.h"
+#include "harness/base/error.h"
+
+enum manifest_type { MANIFEST_FILE, MANIFEST_FOLDER, MANIFEST_LINK };
+
+/* XXH3-128 (https://xxhash.com) of the contents, holes read as zeros. */
+struct manifest_digest {
+	uint64_t low, high;
+};
+
+struct manifest_entry {
+	const char *path; /* relative to the root, raw bytes without NUL, no "." or "..", no leading
+			     or trailing '/' */
+	const char *target;            /* LINK: where it points, raw bytes; else NULL */
+	uint64_t size_bytes;           /* FILE: apparent size; else 0 */
+	uint64_t hole_bytes;           /* FILE: of them, in holes */
+	int64_t mtime_s;               /* FILE: modification time, seconds since 1970 */
+	struct manifest_digest digest; /* FILE */
+	uint32_t mode;                 /* permission bits (07777); 0777 for a LINK */
+	enum manifest_type type;
+};
+
+/* Entries are in byte order of their paths, so that a folder precedes what is in it. The root
+ * itself is no entry. */
+struct manifest {
+	struct manifest_entry *entries;
+	size_t count;
+	uint64_t files, folders, links;
+	uint64_t bytes; /* sum of size_bytes */
+	uint64_t hole_bytes;
+	bool empty_folders; /* there is a folder with nothing in it */
+	bool odd_names; /* a path has bytes other than printable ASCII without quotes, backslash,
+			   blanks, leading '-' */
+	struct manifest_arena *arena; /* private: where the strings live */
+};
+
+/* An empty manifest is all zero. manifest_free may be called on one. */
+void manifest_free(struct manifest *manifest);
+/* Copies the entry and its strings. Paths that leave the root are refused (CONFIG). Call
+ * manifest_finish when all are in. */
+int manifest_add(struct manifest *manifest, const struct manifest_entry *entry,
+		 struct error *err) MUST_CHECK;
+/* Sorts, and computes totals and flags. A path that appears twice is an error. */
+int manifest_finish(struct manifest *manifest, struct error *err) MUST_CHECK;
+
+/* Versioned binary form; little-endian, the same on every machine. A file made by someone else may
+ * hold anything: loading checks every length. */
+int manifest_save(const struct manifest *manifest, const char *path, struct error *err) MUST_CHECK;
+int manifest_load(struct manifest *manifest, const char *path, struct error *err) MUST_CHECK;
+/* The same from memory (fuzzed). bytes may be freed afterwards. */
+int manifest_parse(struct manifest *manifest, const void *bytes, size_t count,
+		   struct error *err) MUST_CHECK;
+/* XXH3-128 over paths, types, sizes, modes, targets and digests (not times and holes) as 32 hex
+ * digits. */
+#define MANIFEST_DIGEST_SIZE 33
+void manifest_digest_text(const struct manifest *manifest, char text[MANIFEST_DIGEST_SIZE]);
+
+/* What a scan does with what is neither file, folder nor link, and with links. */
+struct manifest_scan_options {
+	unsigned threads; /* 0: one per CPU */
+	const struct cancel *cancel;
+	int64_t deadline_ns;
+};
+
+/* Walks the tree under root without following links and hashes every file, on several threads.
+ * Anything that is neither file, folder nor link, or cannot be read, is an error that names it. */
+int manifest_scan(struct manifest *manifest, const char *root,
+		  const struct manifest_scan_options *options, struct error *err) MUST_CHECK;
+
+/* What must be alike besides names, types, sizes, link targets and contents. Order matters: each
+ * includes the one before. */
+enum preserve {
+	PRESERVE_CONTENT,
+	PRESERVE_MODE, /* + permission bits (0777) of files and folders */
+	PRESERVE_ALL,  /* + modification times of files, in whole seconds */
+};
+/* "content", "mode", "all"; NULL past the end. Also the choices of the study's preserve key. */
+extern const char *const preserve_names[];
+
+/* Compares what is (copy) with what should be. 0 when alike; else -1, kind INTEGRITY, with the
+ * first difference and the number of all differences in the message. */
+int manifest_compare(const struct manifest *wanted, const struct manifest *copy,
+		     enum preserve preserve, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,60 @@
+#include "harness/api/transport.h"
+
+#include <string.h>
+
+#include "harness/base/cleanup.h"
+
+static const struct {
+	enum transport_cap cap;
+	const char *name;
+} caps[] = {
+	{ CAP_TWO_ENDED, "two-ended" },
+	{ CAP_TOOL, "tool" },
+	{ CAP_MEMORY, "memory" },
+	{ CAP_STREAMS, "streams" },
+	{ CAP_SPLIT_FILE, "split-file" },
+	{ CAP_SYMLINKS, "symlinks" },
+	{ CAP_EMPTY_FOLDERS, "empty-folders" },
+	{ CAP_HOLES, "holes" },
+	{ CAP_ANY_NAME, "any-name" },
+	{ CAP_RESUME, "resume" },
+	{ CAP_OPEN_LISTENER, "open-listener" },
+	{ CAP_EMPTY_TREE, "empty-tree" },
+};
+
+const char *transport_cap_name(enum transport_cap cap)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
+		if (caps[i].cap == cap)
+			return caps[i].name;
+	return NULL;
+}
+
+enum transport_cap transport_cap_from_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
+		if (strcmp(caps[i].name, name) == 0)
+			return caps[i].cap;
+	return 0;
+}
+
+static int lacks(const struct transport *transport, const char *what, struct error *err)
+{
+	return error_set(err, ERROR_UNSUPPORTED, 0, "%s cannot carry %s, and this dataset has some",
+			 transport->name, what);
+}
+
+int transport_can_carry(const struct transport *transport, const struct manifest *files,
+			struct error *err)
+{
+	if (files->links > 0 && !(transport->caps & CAP_SYMLINKS))
+		return lacks(transport, "symbolic links as links", err);
+	if (files->empty_folders && !(transport->caps & CAP_EMPTY_FOLDERS))
+		return lacks(transport, "empty folders", err);
+	if (files->odd_names && !(transport->caps & CAP_ANY_NAME))
+		return lacks(transport, "names with unusual bytes", err);
+	if (files->count == 0 && !(transport->caps & CAP_EMPTY_TREE))
+		return error_set(err, ERROR_UNSUPPORTED, 0, "%s cannot carry an empty tree",
+				 transport->name);
+	return 0;
+}

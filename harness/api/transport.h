@@ -1,0 +1,92 @@
+/* The contract a transport module is written against: one C file in transports/, plus one line in
+ * its CMakeLists.txt.
+ *
+ * Order of calls, each in a worker process of its own, one worker an instance and side:
+ *   listening end: prepare, listen, then receive (sink) or send (source), finish, cleanup
+ *   driving end:   prepare, GO, connect, then send (source) or receive (sink), finish, cleanup
+ * Everything after GO is timed. prepare opens no connection to the peer, opens no dataset file and
+ * touches no destination page. Every call observes xfer->deadline_ns and xfer->cancel. */
+#ifndef LINEFILL_API_TRANSPORT_H
+#define LINEFILL_API_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/api/xfer.h"
+#include "harness/base/error.h"
+#include "harness/base/option.h"
+
+/* What a transport is and can carry. What a dataset needs and a transport lacks makes the case
+ * "unsupported". */
+enum transport_cap {
+	CAP_TWO_ENDED = 1 << 0,  /* our own code at both ends */
+	CAP_TOOL = 1 << 1,       /* an external program */
+	CAP_MEMORY = 1 << 2,     /* moves no files: bytes are counted at the sink, never ranked */
+	CAP_STREAMS = 1 << 3,    /* several connections */
+	CAP_SPLIT_FILE = 1 << 4, /* one file over several connections */
+	CAP_SYMLINKS = 1 << 5,
+	CAP_EMPTY_FOLDERS = 1 << 6,
+	CAP_HOLES = 1 << 7,    /* holes stay holes */
+	CAP_ANY_NAME = 1 << 8, /* names of any bytes but '/' and NUL */
+	CAP_RESUME = 1 << 9,
+	CAP_OPEN_LISTENER = 1 << 10, /* listens without authentication */
+	CAP_EMPTY_TREE = 1 << 11,    /* a tree with nothing in it */
+};
+/* "two-ended", "tool" ...; NULL for an unknown bit. */
+const char *transport_cap_name(enum transport_cap cap);
+/* 0 for an unknown name. */
+enum transport_cap transport_cap_from_name(const char *name);
+
+/* What probe finds on the machine it runs on. */
+struct probe {
+	char version[128]; /* of the program or library that moves the data */
+	char path[256];    /* the program, if one is run */
+};
+
+/* Always const. Calls that are not marked optional must be set. */
+struct transport {
+	const char *name, *summary;
+	enum xfer_side
+		driver; /* the end that acts: source pushes, sink pulls; the other one listens */
+	const char *const
+		*needs; /* services that run at the listening end, ends with NULL; NULL for none */
+	uint32_t caps;  /* of enum transport_cap */
+	bool plain; /* data always travels unencrypted, whatever the options (see option_def.plain)
+		     */
+	const struct option_def *options; /* ends with a NULL name; NULL for none */
+	size_t options_size;
+	/* Is it usable here, and which version? UNAVAILABLE with the reason if not. Both ends'
+	 * hosts. */
+	int (*probe)(const struct transport *transport, struct probe *probe, struct error *err);
+	/* Can it do what these options and this preserve ask? UNSUPPORTED with the reason if not.
+	 * Optional. */
+	int (*check)(const struct transport *transport, const void *options, enum preserve preserve,
+		     struct error *err);
+	/* Does it, with these options, move memory only (verified "count")? Optional: caps decide
+	 * when NULL. */
+	bool (*memory)(const void *options);
+	/* The connections a worker will use with these options, known before the run; 1 when NULL.
+	 */
+	uint32_t (*streams)(const void *options);
+	int (*prepare)(struct xfer *xfer, struct error *err);
+	/* Listening end: be ready and publish where. Optional: nothing to publish. */
+	int (*listen)(struct xfer *xfer, struct endpoint *endpoint, struct error *err);
+	/* Driving end. Optional: a program does it all in send or receive. */
+	int (*connect)(struct xfer *xfer, const struct endpoint *endpoint, struct error *err);
+	int (*send)(struct xfer *xfer,
+		    struct error *err); /* source; NULL where a service does this end */
+	int (*receive)(struct xfer *xfer,
+		       struct error *err); /* sink; NULL where a service does this end */
+	/* Drain and be acknowledged; timed. Optional. */
+	int (*finish)(struct xfer *xfer, struct error *err);
+	/* Exactly once after prepare was entered, whatever happened. */
+	void (*cleanup)(struct xfer *xfer);
+};
+
+/* UNSUPPORTED, with the reason, when this tree needs what the caps lack (symbolic links, empty
+ * folders, odd names). */
+int transport_can_carry(const struct transport *transport, const struct manifest *files,
+			struct error *err) MUST_CHECK;
+
+#endif

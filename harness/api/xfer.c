@@ -1,0 +1,16 @@
+#include "harness/api/xfer.h"
+
+#include "harness/base/clock.h"
+
+void xfer_progress_add(struct xfer_progress *progress, uint64_t bytes)
+{
+	int64_t never = 0;
+	if (atomic_load_explicit(&progress->first_byte_ns, memory_order_relaxed) == 0 && bytes > 0)
+		atomic_compare_exchange_strong(&progress->first_byte_ns, &never, clock_now_ns());
+	atomic_fetch_add_explicit(&progress->bytes, bytes, memory_order_relaxed);
+}
+
+struct io_limit xfer_limit(const struct xfer *xfer)
+{
+	return (struct io_limit){ .deadline_ns = xfer->deadline_ns, .cancel = xfer->cancel };
+}

@@ -1,0 +1,31 @@
+/* "Stop now", seen by loops as a flag and by poll(2) as a readable descriptor. One writer, any
+ * readers. */
+#ifndef LINEFILL_BASE_CANCEL_H
+#define LINEFILL_BASE_CANCEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "harness/base/error.h"
+
+struct cancel {
+	atomic_bool requested;
+	int fd; /* an eventfd, readable once requested; -1 where there is none */
+};
+
+/* A cancel that nobody can request: for calls that need one but have nobody to stop them. */
+#define CANCEL_NONE ((struct cancel){ .fd = -1 })
+
+int cancel_open(struct cancel *cancel, struct error *err) MUST_CHECK;
+void cancel_close(struct cancel *cancel);
+/* Async-signal-safe. */
+void cancel_request(struct cancel *cancel);
+static inline bool cancel_requested(const struct cancel *cancel)
+{
+	return cancel && atomic_load_explicit(&cancel->requested, memory_order_relaxed);
+}
+/* Makes SIGINT and SIGTERM request this cancel; one per process, it must outlive the process's main
+ * loop. The second signal changes nothing; SIGPIPE becomes EPIPE. */
+int cancel_on_signals(struct cancel *cancel, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,228 @@
+#include "harness/base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+
+static int open_pidfd(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static void reset_signals(void)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	for (int signal = 1; signal < NSIG; signal++)
+		sigaction(signal, &plain, NULL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Puts fd (or /dev/null) at number; every source lies above 2 by then. */
+static int place(int fd, int number)
+{
+	if (fd < 0)
+		fd = open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY);
+	return fd < 0 || dup2(fd, number) < 0 ? -1 : 0;
+}
+
+static int above_standard(int fd)
+{
+	return fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD, 3) : fd;
+}
+
+/* In the child: returns only on failure, with errno set. */
+static void become(const struct child_spec *spec, pid_t parent)
+{
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	reset_signals();
+	int input = above_standard(spec->input);
+	int output = above_standard(spec->output);
+	int error = above_standard(spec->error);
+	if (place(input, 0) < 0 || place(output, 1) < 0 || place(error, 2) < 0)
+		return;
+	if (spec->folder && chdir(spec->folder) < 0)
+		return;
+	char *const *argv = (char *const *)spec->argv;
+	if (spec->env)
+		execvpe(argv[0], argv, (char *const *)spec->env);
+	else
+		execvp(argv[0], argv);
+}
+
+int child_start(const struct child_spec *spec, struct child *child, struct error *err)
+{
+	int report[2];
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return error_system(err, "pipe");
+	AUTO_FD reader = report[0];
+	AUTO_FD writer = report[1];
+	pid_t parent = getpid();
+	pid_t pid = fork();
+	if (pid < 0)
+		return error_system(err, "fork");
+	if (pid == 0) {
+		/* The report pipe may not lie where the standard descriptors go. */
+		int up = fcntl(writer, F_DUPFD_CLOEXEC, 3);
+		become(spec, parent);
+		int code = errno;
+		if (write(up, &code, sizeof(code)) < 0)
+			_exit(126);
+		_exit(127);
+	}
+	setpgid(pid, pid); /* both do it: neither may be too late */
+	close(take_fd(&writer));
+	int code = 0;
+	ssize_t n = read(reader, &code, sizeof(code));
+	if (n == (ssize_t)sizeof(code)) {
+		waitpid(pid, NULL, 0);
+		errno = code;
+		error_system(err, "%s", spec->argv[0]);
+		if (code == ENOENT || code == EACCES)
+			error_set(err, ERROR_UNAVAILABLE, code, "%s: %s", spec->argv[0],
+				  code == ENOENT ? "not found" : "not executable");
+		return -1;
+	}
+	child->pid = pid;
+	child->fd = open_pidfd(pid);
+	if (child->fd < 0) {
+		error_system(err, "pidfd_open");
+		child_end(child);
+		return -1;
+	}
+	return 0;
+}
+
+static void child_forget(struct child *child)
+{
+	if (child->fd >= 0)
+		close(child->fd);
+	*child = CHILD_NONE;
+}
+
+int child_wait(struct child *child, const struct io_limit *limit, int *status, struct error *err)
+{
+	if (io_wait(child->fd, POLLIN, limit, err) < 0)
+		return -1;
+	while (waitpid(child->pid, status, 0) < 0)
+		if (errno != EINTR)
+			return error_system(err, "waitpid");
+	child_forget(child);
+	return 0;
+}
+
+void child_end(struct child *child)
+{
+	if (child->pid <= 0)
+		return;
+	kill(-child->pid, SIGKILL);
+	kill(child->pid, SIGKILL);
+	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	child_forget(child);
+}
+
+static int drain(int fd, size_t bytes, const struct io_limit *limit, struct text *output,
+		 struct error *err)
+{
+	char buffer[16384];
+	for (;;) {
+		ssize_t n = io_read_some(fd, buffer, sizeof(buffer), limit, err);
+		if (n <= 0)
+			return (int)n;
+		size_t room = output->length < bytes ? bytes - output->length : 0;
+		text_add_bytes(output, buffer, (size_t)n < room ? (size_t)n : room);
+	}
+}
+
+int child_capture(const struct child_spec *spec, const struct io_limit *limit, size_t bytes,
+		  struct text *output, int *status, struct error *err)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_system(err, "pipe");
+	AUTO_FD reader = ends[0];
+	AUTO_FD writer = ends[1];
+	if (io_set_nonblocking(reader, err) < 0)
+		return -1;
+	struct child_spec captured = *spec;
+	captured.output = captured.error = writer;
+	struct child child = CHILD_NONE;
+	if (child_start(&captured, &child, err) < 0)
+		return -1;
+	close(take_fd(&writer));
+	if (drain(reader, bytes, limit, output, err) < 0 ||
+	    child_wait(&child, limit, status, err) < 0) {
+		child_end(&child);
+		return error_wrap(err, "%s", spec->argv[0]);
+	}
+	return 0;
+}
+
+const char *child_status_text(int status, char *text, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(text, size, "killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(text, size, "exit status %d", WEXITSTATUS(status));
+	return text;
+}
+
+int child_adopt_orphans(struct error *err)
+{
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return error_system(err, "prctl(PR_SET_CHILD_SUBREAPER)");
+	return 0;
+}
+
+static int is_kept(pid_t pid, const pid_t *keep, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (keep[i] == pid)
+			return 1;
+	return 0;
+}
+
+/* One look at the list of children; returns how many were ended. */
+static int end_strays_once(const pid_t *keep, size_t count)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
+	AUTO_FREE char *list = NULL;
+	if (file_read_all(path, 1 << 20, &list, NULL, NULL) < 0)
+		return 0;
+	int ended = 0;
+	for (char *save = NULL, *word = strtok_r(list, " ", &save); word;
+	     word = strtok_r(NULL, " ", &save)) {
+		uint64_t pid = 0;
+		if (!text_to_u64(word, &pid) || is_kept((pid_t)pid, keep, count))
+			continue;
+		kill((pid_t)pid, SIGKILL);
+		if (waitpid((pid_t)pid, NULL, 0) == (pid_t)pid)
+			ended++;
+	}
+	return ended;
+}
+
+void child_end_strays(const pid_t *keep, size_t count)
+{
+	/* Ending one may orphan its children onto us: look again until none are left. */
+	for (int rounds = 0; rounds < 1000 && end_strays_once(keep, count) > 0; rounds++)
+		;
+}

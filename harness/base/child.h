@@ -1,0 +1,48 @@
+/* Child processes: started from an argv array (never a shell), each in a process group of its own,
+ * killed as a group, always waited for. A child dies with the thread that started it. */
+#ifndef LINEFILL_BASE_CHILD_H
+#define LINEFILL_BASE_CHILD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "harness/base/error.h"
+#include "harness/base/io.h"
+#include "harness/base/text.h"
+
+struct child_spec {
+	const char *const
+		*argv; /* argv[0] is searched in PATH unless it has a slash; ends with NULL */
+	const char *const *env;   /* ends with NULL; NULL inherits ours */
+	const char *folder;       /* working folder, or NULL */
+	int input, output, error; /* descriptors for 0, 1, 2; -1 is /dev/null */
+};
+
+struct child {
+	pid_t pid;
+	int fd; /* a pidfd, readable once the child ended */
+};
+
+#define CHILD_NONE ((struct child){ .pid = -1, .fd = -1 })
+
+/* UNAVAILABLE when the program is not there or not executable, SYSTEM otherwise. */
+int child_start(const struct child_spec *spec, struct child *child, struct error *err) MUST_CHECK;
+/* Waits and reaps. *status is as from waitpid(2). On TIMEOUT or CANCELLED the child still runs. */
+int child_wait(struct child *child, const struct io_limit *limit, int *status,
+	       struct error *err) MUST_CHECK;
+/* SIGKILL to the whole group, then reaps the child. Safe on CHILD_NONE and on one that was waited
+ * for. */
+void child_end(struct child *child);
+/* Starts, waits, and collects standard output and error together (the first limit bytes; the rest
+ * is read and dropped). The child is gone when it returns. */
+int child_capture(const struct child_spec *spec, const struct io_limit *limit, size_t bytes,
+		  struct text *output, int *status, struct error *err) MUST_CHECK;
+/* "exit status 3", "killed by signal 9 (Killed)". */
+const char *child_status_text(int status, char *text, size_t size);
+/* This process adopts orphans of its descendants from now on, so that they can be found, counted
+ * and ended. */
+int child_adopt_orphans(struct error *err) MUST_CHECK;
+/* Kills and reaps every child of this process that is not in keep, adopted orphans included. */
+void child_end_strays(const pid_t *keep, size_t count);
+
+#endif

@@ -1,0 +1,193 @@
+#include "harness/base/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/io.h"
+
+static const struct io_limit no_limit = { .deadline_ns = CLOCK_NEVER };
+
+char *path_join(const char *folder, const char *name)
+{
+	char *joined = NULL;
+	size_t length = strlen(folder);
+	const char *slash = length && folder[length - 1] == '/' ? "" : "/";
+	if (asprintf(&joined, "%s%s%s", folder, slash, name) < 0)
+		abort();
+	return joined;
+}
+
+int file_read_all(const char *path, size_t limit, char **bytes, size_t *count, struct error *err)
+{
+	AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_system(err, "open %s", path);
+	size_t capacity = 4096;
+	size_t length = 0;
+	AUTO_FREE char *data = NULL;
+	for (;;) {
+		char *grown = realloc(data, capacity + 1);
+		if (!grown)
+			abort();
+		data = grown;
+		ssize_t n = io_read_some(fd, data + length, capacity - length, &no_limit, err);
+		if (n < 0)
+			return error_wrap(err, "%s", path);
+		length += (size_t)n;
+		if (n == 0)
+			break;
+		if (length > limit)
+			return error_set(err, ERROR_CONFIG, 0, "%s is larger than %zu bytes", path,
+					 limit);
+		if (length == capacity)
+			capacity *= 2;
+	}
+	data[length] = '\0';
+	*bytes = TAKE_POINTER(data);
+	if (count)
+		*count = length;
+	return 0;
+}
+
+int file_write_all(const char *path, const void *bytes, size_t count, mode_t mode,
+		   struct error *err)
+{
+	AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	if (fd < 0)
+		return error_system(err, "create %s", path);
+	if (io_write_full(fd, bytes, count, &no_limit, err) < 0)
+		return error_wrap(err, "%s", path);
+	if (close(take_fd(&fd)) < 0)
+		return error_system(err, "close %s", path);
+	return 0;
+}
+
+int folder_make_all(const char *path, struct error *err)
+{
+	AUTO_FREE char *copy = strdup(path);
+	if (!copy)
+		abort();
+	for (char *slash = copy + 1; *copy; slash++) {
+		slash = strchr(slash, '/');
+		if (slash)
+			*slash = '\0';
+		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+			return error_system(err, "make folder %s", copy);
+		if (!slash)
+			break;
+		*slash = '/';
+		if (!slash[1])
+			break;
+	}
+	return 0;
+}
+
+static int remove_entries(int folder_fd, dev_t device, struct error *err);
+
+static int remove_entry(int folder_fd, const char *name, dev_t device, struct error *err)
+{
+	if (unlinkat(folder_fd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return error_system(err, "remove %s", name);
+	AUTO_FD fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES && fchmodat(folder_fd, name, 0700, 0) == 0)
+		fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_system(err, "open folder %s", name);
+	if (remove_entries(fd, device, err) < 0)
+		return error_wrap(err, "%s", name);
+	if (unlinkat(folder_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return error_system(err, "remove folder %s", name);
+	return 0;
+}
+
+static int remove_entries(int folder_fd, dev_t device, struct error *err)
+{
+	struct stat status;
+	if (fstat(folder_fd, &status) < 0)
+		return error_system(err, "stat");
+	if (status.st_dev != device)
+		return error_set(err, ERROR_SYSTEM, EXDEV, "another file system is mounted there");
+	if ((status.st_mode & 0700) != 0700 && fchmod(folder_fd, 0700) < 0)
+		return error_system(err, "chmod");
+	int dup_fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dup_fd < 0)
+		return error_system(err, "open folder");
+	AUTO_DIR dir = fdopendir(dup_fd);
+	if (!dir) {
+		close(dup_fd);
+		return error_system(err, "read folder");
+	}
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (remove_entry(folder_fd, entry->d_name, device, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int folder_clear(const char *path, struct error *err)
+{
+	AUTO_FD fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES && chmod(path, 0700) == 0)
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_system(err, "open folder %s", path);
+	struct stat status;
+	if (fstat(fd, &status) < 0)
+		return error_system(err, "stat %s", path);
+	if (remove_entries(fd, status.st_dev, err) < 0)
+		return error_wrap(err, "%s", path);
+	return 0;
+}
+
+int folder_remove(const char *path, struct error *err)
+{
+	struct stat status;
+	if (lstat(path, &status) < 0 && errno == ENOENT)
+		return 0;
+	if (folder_clear(path, err) < 0)
+		return -1;
+	if (rmdir(path) < 0 && errno != ENOENT)
+		return error_system(err, "remove folder %s", path);
+	return 0;
+}
+
+int folder_is_empty(const char *path, bool *empty, struct error *err)
+{
+	AUTO_DIR dir = opendir(path);
+	if (!dir)
+		return error_system(err, "open folder %s", path);
+	*empty = true;
+	for (struct dirent *entry; (entry = readdir(dir));)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			*empty = false;
+	return 0;
+}
+
+int folder_free_bytes(const char *path, uint64_t *bytes, struct error *err)
+{
+	struct statvfs status;
+	if (statvfs(path, &status) < 0)
+		return error_system(err, "statvfs %s", path);
+	*bytes = (uint64_t)status.f_bavail * status.f_frsize;
+	return 0;
+}
+
+bool path_is_plain(const char *path)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/@%+=,-";
+	return path[strspn(path, plain)] == '\0';
+}

@@ -1,0 +1,63 @@
+/* Typed option tables. One table drives the command line (-t multi:streams=8), the study file,
+ * help, range checks, the agent message and the CSV's options column. A table is an array that ends
+ * with a row whose name is NULL; values live in a struct of the owner's, each at its row's offset.
+ */
+#ifndef LINEFILL_BASE_OPTION_H
+#define LINEFILL_BASE_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+#include "harness/base/text.h"
+
+#define OPTION_TEXT_SIZE 256
+
+enum option_type {
+	OPTION_FLAG,   /* bool: yes, no, on, off, true, false, 1, 0 */
+	OPTION_COUNT,  /* uint64_t within [min, max] */
+	OPTION_SIZE,   /* uint64_t bytes, "64KiB", within [min, max] */
+	OPTION_NUMBER, /* double within [min, max] */
+	OPTION_CHOICE, /* int: index into choices */
+	OPTION_TEXT,   /* char[OPTION_TEXT_SIZE]; "" is none */
+	OPTION_LIST,   /* the same, but commas belong to the value */
+};
+
+struct option_def {
+	const char *name;
+	enum option_type type;
+	size_t offset;              /* of the value in the owner's struct */
+	const char *fallback;       /* default, in the form a user would write it; never NULL */
+	const char *unit;           /* "s", "bytes", "%" ... or NULL */
+	double min, max;            /* COUNT, SIZE and NUMBER; max == 0 means no bound */
+	const char *const *choices; /* CHOICE: ends with NULL */
+	const char *plain; /* values (separated by blanks) with which data travels unencrypted, or
+			      NULL */
+	const char *help;  /* one line */
+};
+
+/* Sets every value to its fallback. Fails only for a table whose fallback does not parse (a bug, or
+ * a bad tool file). */
+int option_defaults(const struct option_def *defs, void *values, struct error *err) MUST_CHECK;
+/* One key and value as the user wrote them. An unknown key is a CONFIG error that names the nearest
+ * one. */
+int option_set(const struct option_def *defs, void *values, const char *key, const char *value,
+	       struct error *err) MUST_CHECK;
+/* "key=value,key=value". A flag may stand alone. For a LIST the commas up to the next "known-key="
+ * belong to the value. */
+int option_set_all(const struct option_def *defs, void *values, const char *string,
+		   struct error *err) MUST_CHECK;
+/* The row of that name, or NULL. */
+const struct option_def *option_find(const struct option_def *defs, const char *name);
+/* One value as a user would write it. */
+void option_value_text(const struct option_def *def, const void *values, struct text *out);
+/* "key=value,..." in table order; only what differs from the fallback unless all. option_set_all
+ * reads it back. */
+void option_format(const struct option_def *defs, const void *values, bool all, struct text *out);
+/* Lines for --help: name, values, unit, default, help; each starts with indent blanks. */
+void option_help(const struct option_def *defs, int indent, struct text *out);
+/* True if any option has a value listed in its plain column. */
+bool option_is_plain(const struct option_def *defs, const void *values);
+
+#endif
