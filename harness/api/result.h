@@ -79,9 +79,11 @@ void result_init(struct result *result);
 /* The field as the CSV shows it (unescaped): "" when unknown. */
 void result_field_text(const struct result_field *field, const struct result *result,
 		       struct text *out);
-/* The other way; "" is unknown. */
+/* The other way; "" is unknown, except for a WORD, which must be one of its words. Errors: CONFIG.
+ */
 int result_field_parse(const struct result_field *field, struct result *result, const char *value,
 		       struct error *err) MUST_CHECK;
+/* The field of that name, or NULL. */
 const struct result_field *result_field_find(const char *name);
 
 #endif
