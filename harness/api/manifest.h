@@ -10,6 +10,11 @@
 #include "harness/base/cancel.h"
 #include "harness/base/error.h"
 
+/* Longest path and longest name between two '/' that an entry may have, in bytes: what Linux lets a
+ * program open. */
+#define MANIFEST_PATH_MAX 4095
+#define MANIFEST_NAME_MAX 255
+
 enum manifest_type { MANIFEST_FILE, MANIFEST_FOLDER, MANIFEST_LINK };
 
 /* XXH3-128 (https://xxhash.com) of the contents, holes read as zeros. */
@@ -45,11 +50,15 @@ struct manifest {
 
 /* An empty manifest is all zero. manifest_free may be called on one. */
 void manifest_free(struct manifest *manifest);
-/* Copies the entry and its strings. Paths that leave the root are refused (CONFIG). Call
- * manifest_finish when all are in. */
+/* Copies the entry and its strings; what its type has no use for is dropped. Paths that are too
+ * long, absolute, or have an empty, "." or ".." component are refused (CONFIG). O(1) amortised, and
+ * sorted input costs no sort later. Call manifest_finish when all are in. */
 int manifest_add(struct manifest *manifest, const struct manifest_entry *entry,
 		 struct error *err) MUST_CHECK;
-/* Sorts, and computes totals and flags. A path that appears twice is an error. */
+/* Sorts, and computes totals and flags. A path that appears twice, or lies under a file or a link,
+ * is an error (CONFIG). Parents need not be listed. More may be added afterwards, and finished
+ * again.
+ */
 int manifest_finish(struct manifest *manifest, struct error *err) MUST_CHECK;
 
 /* Versioned binary form; little-endian, the same on every machine. A file made by someone else may
@@ -64,17 +73,28 @@ int manifest_parse(struct manifest *manifest, const void *bytes, size_t count,
 #define MANIFEST_DIGEST_SIZE 33
 void manifest_digest_text(const struct manifest *manifest, char text[MANIFEST_DIGEST_SIZE]);
 
-/* What a scan does with what is neither file, folder nor link, and with links. */
+/* A path as a message shows it: escaped for terminals, cut where it is too long. Returns text. */
+#define MANIFEST_SHOWN_SIZE 200
+const char *manifest_shown(char text[MANIFEST_SHOWN_SIZE], const char *path);
+
+/* How a scan works, and what stops it. */
 struct manifest_scan_options {
 	unsigned threads; /* 0: one per CPU */
 	const struct cancel *cancel;
-	int64_t deadline_ns;
+	int64_t deadline_ns; /* CLOCK_NEVER or 0: none */
 };
 
-/* Walks the tree under root without following links and hashes every file, on several threads.
- * Anything that is neither file, folder nor link, or cannot be read, is an error that names it. */
+/* Walks the tree under root without following links (root itself may be one) and hashes every file,
+ * on several threads. Sockets, fifos and devices (CONFIG), and what cannot be read, vanishes or
+ * changes size meanwhile (SYSTEM), are errors that name it. manifest must be empty; the result does
+ * not depend on the threads. */
 int manifest_scan(struct manifest *manifest, const char *root,
 		  const struct manifest_scan_options *options, struct error *err) MUST_CHECK;
+/* The same without opening files: digests and hole_bytes stay 0. One thread. */
+int manifest_list(struct manifest *manifest, const char *root,
+		  const struct manifest_scan_options *options, struct error *err) MUST_CHECK;
+/* Opens what path names under root_fd for reading, following no link on the way; -1 with errno. */
+int manifest_open(int root_fd, const char *path, int flags);
 
 /* What must be alike besides names, types, sizes, link targets and contents. Order matters: each
  * includes the one before. */
