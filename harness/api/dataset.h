@@ -32,7 +32,10 @@ struct dataset {
 	const char *name, *summary;
 	const struct option_def *options;
 	size_t options_size;
-	/* Checks the options together and estimates. Touches nothing. Required. */
+	/* Completes parsed options where that depends on where linefill was started: a relative
+	 * path becomes absolute. Called once, on the source's host, before all else. Optional. */
+	int (*settle)(void *options, struct error *err);
+	/* Checks the options together and estimates. Changes nothing. Required. */
 	int (*plan)(const void *options, struct dataset_estimate *estimate, struct error *err);
 	/* Makes the tree in job->root and its manifest. The same seed and options make the same
 	 * bytes on any machine. Runs in a process of its own; it may use threads. Required. */

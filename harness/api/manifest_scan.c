@@ -13,6 +13,7 @@
 #include "harness/api/manifest.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
+#include "harness/base/holes.h"
 #include "harness/base/parallel.h"
 
 /* One read; small enough to stay in a core's own cache until it is hashed. */
@@ -228,26 +229,12 @@ static int hash_hole(struct hasher *hasher, off_t from, off_t to, struct error *
 	return 0;
 }
 
-/* Where the next data starts, and where it ends. Where the file system knows no holes, all is data.
- */
-static void next_data(int fd, off_t at, off_t size, off_t *start, off_t *end)
-{
-	*start = lseek(fd, at, SEEK_DATA);
-	if (*start < 0)
-		*start = errno == ENXIO ? size : at;
-	if (*start > size)
-		*start = size;
-	*end = *start < size ? lseek(fd, *start, SEEK_HOLE) : size;
-	if (*end <= *start || *end > size)
-		*end = size;
-}
-
 static int hash_contents(struct hasher *hasher, int fd, struct manifest_entry *entry,
 			 struct error *err)
 {
 	off_t size = (off_t)entry->size_bytes;
 	for (off_t at = 0, start, end; at < size; at = end) {
-		next_data(fd, at, size, &start, &end);
+		holes_next_data(fd, at, size, &start, &end);
 		entry->hole_bytes += (uint64_t)(start - at);
 		if (hash_hole(hasher, at, start, err) < 0 ||
 		    hash_data(hasher, fd, start, end, err) < 0)

@@ -5,8 +5,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,9 +49,11 @@ static int above_standard(int fd)
 static void become(const struct child_spec *spec, pid_t parent)
 {
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
+	if (!spec->outlives_parent) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(127);
+	}
 	reset_signals();
 	int input = above_standard(spec->input);
 	int output = above_standard(spec->output);
@@ -106,6 +110,29 @@ int child_start(const struct child_spec *spec, struct child *child, struct error
 		return -1;
 	}
 	return 0;
+}
+
+int child_fork(struct child *child, struct error *err)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+	if (pid < 0)
+		return error_system(err, "fork");
+	if (pid == 0) {
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(126);
+		return 0;
+	}
+	setpgid(pid, pid);
+	*child = (struct child){ .pid = pid, .fd = open_pidfd(pid) };
+	if (child->fd < 0) {
+		error_system(err, "pidfd_open");
+		child_end(child);
+		return -1;
+	}
+	return 1;
 }
 
 static void child_forget(struct child *child)
@@ -172,6 +199,29 @@ int child_capture(const struct child_spec *spec, const struct io_limit *limit, s
 		return error_wrap(err, "%s", spec->argv[0]);
 	}
 	return 0;
+}
+
+char *child_find_program(const char *name, struct error *err)
+{
+	const char *path = getenv("PATH");
+	AUTO_TEXT folders = { 0 };
+	text_addf(&folders, "%s:/usr/local/sbin:/usr/sbin:/sbin", path ? path : "/usr/bin:/bin");
+	if (strchr(name, '/')) {
+		char *found = access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
+		if (!found)
+			error_set(err, ERROR_UNAVAILABLE, errno, "%s: not found", name);
+		return found;
+	}
+	for (char *save = NULL, *folder = strtok_r(folders.data, ":", &save); folder;
+	     folder = strtok_r(NULL, ":", &save)) {
+		AUTO_FREE char *candidate = path_join(folder, name);
+		struct stat status;
+		if (candidate[0] == '/' && access(candidate, X_OK) == 0 &&
+		    stat(candidate, &status) == 0 && S_ISREG(status.st_mode))
+			return TAKE_POINTER(candidate);
+	}
+	error_set(err, ERROR_UNAVAILABLE, ENOENT, "%s: not found", name);
+	return NULL;
 }
 
 const char *child_status_text(int status, char *text, size_t size)

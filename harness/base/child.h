@@ -3,6 +3,7 @@
 #ifndef LINEFILL_BASE_CHILD_H
 #define LINEFILL_BASE_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -16,6 +17,7 @@ struct child_spec {
 	const char *const *env;   /* ends with NULL; NULL inherits ours */
 	const char *folder;       /* working folder, or NULL */
 	int input, output, error; /* descriptors for 0, 1, 2; -1 is /dev/null */
+	bool outlives_parent;     /* it notices by itself, by end of file, and cleans up */
 };
 
 struct child {
@@ -27,6 +29,9 @@ struct child {
 
 /* UNAVAILABLE when the program is not there or not executable, SYSTEM otherwise. */
 int child_start(const struct child_spec *spec, struct child *child, struct error *err) MUST_CHECK;
+/* fork(2) without exec: 1 in the parent, with child filled; 0 in the child, which leads a group of its
+ * own and dies with the thread that forked it; -1 on error. The child must end with _exit. */
+int child_fork(struct child *child, struct error *err) MUST_CHECK;
 /* Waits and reaps. *status is as from waitpid(2). On TIMEOUT or CANCELLED the child still runs. */
 int child_wait(struct child *child, const struct io_limit *limit, int *status,
 	       struct error *err) MUST_CHECK;
@@ -37,6 +42,9 @@ void child_end(struct child *child);
  * is read and dropped). The child is gone when it returns. */
 int child_capture(const struct child_spec *spec, const struct io_limit *limit, size_t bytes,
 		  struct text *output, int *status, struct error *err) MUST_CHECK;
+/* The absolute path of a program: searched in PATH, then in the sbin folders that an ordinary user's PATH
+ * lacks. The caller frees; UNAVAILABLE when it is nowhere. */
+char *child_find_program(const char *name, struct error *err) MUST_CHECK;
 /* "exit status 3", "killed by signal 9 (Killed)". */
 const char *child_status_text(int status, char *text, size_t size);
 /* This process adopts orphans of its descendants from now on, so that they can be found, counted

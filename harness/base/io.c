@@ -27,6 +27,8 @@ int io_wait(int fd, short events, const struct io_limit *limit, struct error *er
 		int ready = poll(polled, 2, clock_poll_ms(limit->deadline_ns));
 		if (ready < 0 && errno != EINTR)
 			return error_system(err, "poll");
+		if (ready > 0 && polled[1].revents)
+			return error_set(err, ERROR_CANCELLED, 0, "stopped on request");
 		if (ready > 0 && polled[0].revents)
 			return 0;
 		if (ready == 0)

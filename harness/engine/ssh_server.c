@@ -1,0 +1,159 @@
+#include "harness/engine/ssh_server.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
+#include "harness/base/log.h"
+
+#define KEY_FILE_MAX     16384
+#define LOG_TAIL         4096
+/* sshd started by root insists on this folder, which is gone after a boot without the system's sshd. */
+#define PRIVSEP_FOLDER   "/run/sshd"
+
+int ssh_make_key(const char *path, const struct io_limit *limit, struct error *err)
+{
+	const char *argv[] = { "ssh-keygen", "-q",	 "-t", "ed25519", "-N", "",
+			       "-C",	     "linefill", "-f", path,	  NULL };
+	const struct child_spec spec = { .argv = argv, .input = -1 };
+	AUTO_TEXT output = { 0 };
+	int status = 0;
+	if (child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
+		return -1;
+	if (status != 0)
+		return error_set(err, ERROR_TOOL, status, "ssh-keygen failed: %s", text_string(&output));
+	return 0;
+}
+
+static int find_user(struct ssh_server *server, struct error *err)
+{
+	errno = 0;
+	const struct passwd *user = getpwuid(geteuid());
+	if (!user)
+		return error_set(err, ERROR_SYSTEM, errno, "user %u has no entry in the user database",
+				 (unsigned)geteuid());
+	text_copy(server->user, sizeof(server->user), user->pw_name);
+	return 0;
+}
+
+static int find_version(struct ssh_server *server, const struct io_limit *limit, struct error *err)
+{
+	const char *argv[] = { server->program, "-V", NULL };
+	const struct child_spec spec = { .argv = argv, .input = -1 };
+	AUTO_TEXT output = { 0 };
+	int status = 0;
+	if (child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
+		return -1;
+	/* Older ones do not know -V: they print the version before their usage. */
+	const char *version = strstr(text_string(&output), "OpenSSH_");
+	text_copy(server->version, sizeof(server->version), version ? version : "unknown");
+	server->version[strcspn(server->version, ", \n")] = '\0';
+	return 0;
+}
+
+static int write_config(const struct ssh_server *server, const struct workspace *workspace,
+			const struct ssh_server_spec *spec, struct error *err)
+{
+	AUTO_TEXT config = { 0 };
+	const char *scratch = workspace->scratch;
+	text_addf(&config, "HostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\n", scratch,
+		  scratch);
+	text_add(&config, "AuthenticationMethods publickey\nUsePAM no\nStrictModes no\nPidFile none\n"
+			  "PermitRootLogin prohibit-password\nPermitUserRC no\nPrintMotd no\n"
+			  "PrintLastLog no\nUseDNS no\nX11Forwarding no\nAllowTcpForwarding no\n"
+			  "AllowAgentForwarding no\nLoginGraceTime 30\nLogLevel INFO\n"
+			  "Subsystem sftp internal-sftp\n");
+	text_addf(&config, "AllowUsers %s\n", server->user);
+	/* HOME: an empty one, so that no start-up file of the user's shell can print or alter anything. */
+	text_addf(&config,
+		  "SetEnv LC_ALL=C \"HOME=%s/home\" \"" WORKSPACE_ENV
+		  "=%s\" \"LINEFILL_PROGRAM=%s\" \"LINEFILL_SCRATCH=%s\"\n",
+		  scratch, workspace->id, spec->linefill, scratch);
+	if (spec->cipher[0])
+		text_addf(&config, "Ciphers %s\n", spec->cipher);
+	if (spec->mac[0])
+		text_addf(&config, "MACs %s\n", spec->mac);
+	return file_write_all(server->config, text_string(&config), config.length, 0600, err);
+}
+
+static int write_keys(struct ssh_server *server, const struct workspace *workspace,
+		      const struct ssh_server_spec *spec, const struct io_limit *limit,
+		      struct error *err)
+{
+	AUTO_FREE char *host_key = path_join(workspace->scratch, "host_key");
+	AUTO_FREE char *host_key_public = path_join(workspace->scratch, "host_key.pub");
+	AUTO_FREE char *authorized = path_join(workspace->scratch, "authorized_keys");
+	AUTO_FREE char *home = path_join(workspace->scratch, "home");
+	if (mkdir(home, 0700) < 0 && errno != EEXIST)
+		return error_system(err, "make folder %s", home);
+	if (access(host_key, F_OK) < 0 && ssh_make_key(host_key, limit, err) < 0)
+		return -1;
+	free(server->host_key);
+	server->host_key = NULL;
+	if (file_read_all(host_key_public, KEY_FILE_MAX, &server->host_key, NULL, err) < 0)
+		return -1;
+	server->host_key[strcspn(server->host_key, "\n")] = '\0';
+	return file_write_all(authorized, spec->authorized_key, strlen(spec->authorized_key), 0600,
+			      err);
+}
+
+static int ensure_privsep_folder(struct workspace *workspace, struct error *err)
+{
+	if (geteuid() != 0 || access(PRIVSEP_FOLDER, F_OK) == 0)
+		return 0;
+	if (workspace_note_folder(workspace, PRIVSEP_FOLDER, err) < 0)
+		return -1;
+	if (mkdir(PRIVSEP_FOLDER, 0755) < 0 && errno != EEXIST)
+		return error_system(err, "make folder " PRIVSEP_FOLDER);
+	return 0;
+}
+
+int ssh_server_start(struct ssh_server *server, struct workspace *workspace,
+		     const struct ssh_server_spec *spec, const struct io_limit *limit,
+		     struct error *err)
+{
+	*server = (struct ssh_server){ .keeper = SERVICE_NONE };
+	if (strpbrk(spec->linefill, "\"\\\n"))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "%s: sshd cannot be told a path with quotes or backslashes",
+				 spec->linefill);
+	server->program = child_find_program("sshd", err);
+	if (!server->program)
+		return error_wrap(err, "the OpenSSH server (package openssh-server)");
+	server->config = path_join(workspace->scratch, "sshd_config");
+	server->log_file = path_join(workspace->scratch, "sshd.log");
+	if (find_user(server, err) < 0 || find_version(server, limit, err) < 0 ||
+	    ensure_privsep_folder(workspace, err) < 0 ||
+	    write_keys(server, workspace, spec, limit, err) < 0 ||
+	    write_config(server, workspace, spec, err) < 0)
+		return -1;
+	const char *argv[] = { server->program, "-i", "-e", "-f", server->config, NULL };
+	const struct service_spec service = {
+		.name = "sshd", .host = spec->host, .argv = argv, .log_file = server->log_file
+	};
+	return service_start(&server->keeper, &service, spec->close_fds, err);
+}
+
+void ssh_server_stop(struct ssh_server *server)
+{
+	service_stop(&server->keeper);
+	free(server->host_key);
+	free(server->program);
+	free(server->config);
+	free(server->log_file);
+	*server = (struct ssh_server){ .keeper = SERVICE_NONE };
+}
+
+void ssh_server_log_tail(const struct ssh_server *server, struct text *out)
+{
+	AUTO_FREE char *log = NULL;
+	size_t count = 0;
+	if (!server->log_file || file_read_all(server->log_file, 64 << 20, &log, &count, NULL) < 0)
+		return;
+	text_add(out, count > LOG_TAIL ? log + count - LOG_TAIL : log);
+}

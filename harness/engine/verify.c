@@ -1,0 +1,18 @@
+#include "harness/engine/verify.h"
+
+int verify_copy(const struct manifest *wanted, const char *root, enum preserve preserve,
+		uint64_t *bytes, const struct io_limit *limit, struct error *err)
+{
+	struct manifest copy = { 0 };
+	const struct manifest_scan_options options = { .cancel = limit->cancel,
+						       .deadline_ns = limit->deadline_ns };
+	int outcome = manifest_scan(&copy, root, &options, err);
+	/* What cannot be read or is neither file, folder nor link is no right copy either. */
+	if (outcome < 0 && err->kind == ERROR_CONFIG)
+		err->kind = ERROR_INTEGRITY;
+	if (outcome == 0)
+		outcome = manifest_compare(wanted, &copy, preserve, err);
+	*bytes = copy.bytes;
+	manifest_free(&copy);
+	return outcome;
+}

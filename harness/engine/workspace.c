@@ -1,0 +1,245 @@
+#include "harness/engine/workspace.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+#include "harness/base/io.h"
+#include "harness/base/log.h"
+#include "harness/base/text.h"
+
+#define PREFIX         "linefill-"
+#define LOCK_NAME      "lock"
+#define JOURNAL_NAME   "journal"
+#define JOURNAL_MAX    (1 << 20)
+#define ENVIRONMENT_MAX (1 << 20)
+/* A folder without a lock file was made a moment ago, or its agent died in that moment. */
+#define UNLOCKED_GRACE_S 60
+
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+	return folder && folder[0] == '/' && path_is_plain(folder) ? folder : "/tmp";
+}
+
+const char *workspace_location(const char *location)
+{
+	return strcmp(location, "ram") == 0 ? "/dev/shm" : location;
+}
+
+static int take_lock(const char *scratch, int *lock_fd, struct error *err)
+{
+	AUTO_FREE char *path = path_join(scratch, LOCK_NAME);
+	AUTO_FD fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return error_system(err, "open %s", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return error_system(err, "lock %s", path);
+	*lock_fd = take_fd(&fd);
+	return 0;
+}
+
+int workspace_open(struct workspace *workspace, const char *id, struct error *err)
+{
+	*workspace = WORKSPACE_NONE;
+	AUTO_TEXT name = { 0 };
+	text_addf(&name, PREFIX "%u-%s", (unsigned)getuid(), id);
+	AUTO_FREE char *scratch = path_join(temporary_folder(), text_string(&name));
+	if (mkdir(scratch, 0700) < 0)
+		return error_system(err, "make folder %s", scratch);
+	workspace->id = strdup(id);
+	workspace->scratch = strdup(scratch);
+	if (!workspace->id || !workspace->scratch)
+		abort();
+	AUTO_FREE char *journal = path_join(scratch, JOURNAL_NAME);
+	workspace->journal_fd = open(journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (workspace->journal_fd < 0) {
+		error_system(err, "create %s", journal);
+		workspace_close(workspace);
+		return -1;
+	}
+	if (take_lock(scratch, &workspace->lock_fd, err) < 0) {
+		workspace_close(workspace);
+		return -1;
+	}
+	return 0;
+}
+
+/* One line "verb path"; the path may not hold a newline, which our own never do. */
+static int journal_add(struct workspace *workspace, const char *verb, const char *path,
+		       struct error *err)
+{
+	if (strchr(path, '\n'))
+		return error_set(err, ERROR_CONFIG, 0, "a folder's name holds a newline");
+	AUTO_TEXT line = { 0 };
+	text_addf(&line, "%s %s\n", verb, path);
+	const struct io_limit limit = { .deadline_ns = CLOCK_NEVER };
+	return io_write_full(workspace->journal_fd, text_string(&line), line.length, &limit, err);
+}
+
+int workspace_add_data(struct workspace *workspace, const char *location, struct error *err)
+{
+	const char *base = workspace_location(location);
+	struct stat status;
+	if (base[0] != '/' || !path_is_plain(base))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "location %s: an absolute path of letters, digits and ._/@%%+=,- is "
+				 "needed, since tools pass it through remote shells",
+				 base);
+	if (stat(base, &status) < 0)
+		return error_system(err, "location %s", base);
+	if (!S_ISDIR(status.st_mode))
+		return error_set(err, ERROR_CONFIG, 0, "location %s is not a folder", base);
+	AUTO_TEXT name = { 0 };
+	text_addf(&name, PREFIX "%u-%s", (unsigned)getuid(), workspace->id);
+	AUTO_FREE char *data = path_join(base, text_string(&name));
+	if (strcmp(data, workspace->scratch) == 0) {
+		free(data);
+		text_add(&name, "-data");
+		data = path_join(base, text_string(&name));
+	}
+	if (journal_add(workspace, "data", data, err) < 0)
+		return -1;
+	if (mkdir(data, 0700) < 0)
+		return error_system(err, "make folder %s", data);
+	workspace->data = TAKE_POINTER(data);
+	return 0;
+}
+
+int workspace_note_folder(struct workspace *workspace, const char *path, struct error *err)
+{
+	return journal_add(workspace, "rmdir", path, err);
+}
+
+/* Only what a workspace can have made is removed, whatever a journal says. */
+static bool is_our_data(const char *path)
+{
+	struct stat status;
+	const char *name = strrchr(path, '/');
+	return path[0] == '/' && name && strncmp(name + 1, PREFIX, strlen(PREFIX)) == 0 &&
+	       lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
+}
+
+static void undo_line(char *line)
+{
+	struct error err = { 0 };
+	char *space = strchr(line, ' ');
+	if (!space)
+		return;
+	*space = '\0';
+	const char *path = space + 1;
+	if (strcmp(line, "data") == 0 && is_our_data(path) && folder_remove(path, &err) < 0)
+		log_line(LOG_WARNING, "could not remove %s: %s", path, err.message);
+	if (strcmp(line, "rmdir") == 0)
+		rmdir(path); /* another run may be using it by now: then it stays */
+}
+
+static void undo_journal(const char *scratch)
+{
+	AUTO_FREE char *path = path_join(scratch, JOURNAL_NAME);
+	AUTO_FREE char *journal = NULL;
+	if (file_read_all(path, JOURNAL_MAX, &journal, NULL, NULL) < 0)
+		return;
+	for (char *save = NULL, *line = strtok_r(journal, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		undo_line(line);
+}
+
+static void remove_scratch(const char *scratch)
+{
+	struct error err = { 0 };
+	if (folder_remove(scratch, &err) < 0)
+		log_line(LOG_WARNING, "could not remove %s: %s", scratch, err.message);
+}
+
+void workspace_close(struct workspace *workspace)
+{
+	if (workspace->scratch) {
+		undo_journal(workspace->scratch);
+		remove_scratch(workspace->scratch);
+	}
+	if (workspace->journal_fd >= 0)
+		close(workspace->journal_fd);
+	if (workspace->lock_fd >= 0)
+		close(workspace->lock_fd);
+	free(workspace->id);
+	free(workspace->scratch);
+	free(workspace->data);
+	*workspace = WORKSPACE_NONE;
+}
+
+/* True if the process's initial environment holds exactly this entry. */
+static bool has_environment(const char *pid, const char *entry)
+{
+	AUTO_TEXT path = { 0 };
+	text_addf(&path, "/proc/%s/environ", pid);
+	AUTO_FREE char *environment = NULL;
+	size_t count = 0;
+	if (file_read_all(text_string(&path), ENVIRONMENT_MAX, &environment, &count, NULL) < 0)
+		return false;
+	for (size_t at = 0; at < count; at += strlen(environment + at) + 1)
+		if (strcmp(environment + at, entry) == 0)
+			return true;
+	return false;
+}
+
+static void kill_processes_of(const char *id)
+{
+	AUTO_TEXT entry = { 0 };
+	text_addf(&entry, WORKSPACE_ENV "=%s", id);
+	AUTO_DIR proc = opendir("/proc");
+	if (!proc)
+		return;
+	for (struct dirent *item; (item = readdir(proc));) {
+		uint64_t pid = 0;
+		if (!text_to_u64(item->d_name, &pid) || (pid_t)pid == getpid())
+			continue;
+		if (has_environment(item->d_name, text_string(&entry)))
+			kill((pid_t)pid, SIGKILL);
+	}
+}
+
+/* True, with the lock held, when nobody lives in the folder any more. */
+static bool is_stale(const char *scratch, int *lock_fd)
+{
+	struct stat status;
+	if (lstat(scratch, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid())
+		return false;
+	AUTO_FREE char *path = path_join(scratch, LOCK_NAME);
+	if (access(path, F_OK) < 0 && time(NULL) - status.st_mtime < UNLOCKED_GRACE_S)
+		return false;
+	return take_lock(scratch, lock_fd, NULL) == 0;
+}
+
+void workspace_sweep(void)
+{
+	char prefix[64];
+	snprintf(prefix, sizeof(prefix), PREFIX "%u-", (unsigned)getuid());
+	AUTO_DIR folder = opendir(temporary_folder());
+	if (!folder)
+		return;
+	for (struct dirent *item; (item = readdir(folder));) {
+		if (strncmp(item->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		AUTO_FREE char *scratch = path_join(temporary_folder(), item->d_name);
+		AUTO_FD lock_fd = -1;
+		if (!is_stale(scratch, &lock_fd))
+			continue;
+		log_line(LOG_INFO, "sweeping up %s, left by a run that was killed", scratch);
+		kill_processes_of(item->d_name + strlen(prefix));
+		undo_journal(scratch);
+		remove_scratch(scratch);
+	}
+}
