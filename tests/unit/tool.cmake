@@ -1,0 +1,3 @@
+add_library(linefill_test_tool STATIC private_sshd.c tool_worker.c)
+target_link_libraries(linefill_test_tool PUBLIC linefill_tools)
+add_unit_test(tool_ssh linefill_test_tool)
