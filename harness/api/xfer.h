@@ -52,6 +52,9 @@ struct xfer_progress {
 	_Atomic int64_t first_byte_ns; /* SINK: CLOCK_MONOTONIC when the first payload byte arrived;
 					  0 if not seen */
 };
+/* Stamps first_byte_ns, the first time it is called: for a sink that counts whole blocks. Any
+ * thread. */
+void xfer_progress_mark(struct xfer_progress *progress);
 /* Counts payload; at a sink the first call also stamps first_byte_ns. Any thread. */
 void xfer_progress_add(struct xfer_progress *progress, uint64_t bytes);
 

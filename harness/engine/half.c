@@ -102,7 +102,7 @@ static struct xfer worker_xfer(const struct half *half, size_t i)
 		.transport = plan->transport,
 		.side = plan->side,
 		.options = plan->options,
-		.files = &share->files,
+		.files = share->files,
 		.root = share->root,
 		.source_root = share->source_root,
 		.sink_root = share->sink_root,
@@ -268,6 +268,15 @@ static int await_go(struct half *half, const struct cancel *cancel, struct usage
 	return word == LINK_GO ? 0 : gave_up(err);
 }
 
+/* Those that move data themselves know it already, and may be gone. */
+static void tell_driver_done(struct half *half)
+{
+	for (size_t i = 0; i < half->plan.instances; i++)
+		if (half->workers[i].stage == WORKER_READY &&
+		    worker_go(&half->workers[i], NULL) < 0)
+			log_line(LOG_INFO, "a worker was through before the driver");
+}
+
 static int run_listener(struct half *half, const struct cancel *cancel,
 			struct half_result *result, struct timing *timing)
 {
@@ -286,6 +295,7 @@ static int run_listener(struct half *half, const struct cancel *cancel,
 		return -1;
 	if (word != LINK_DONE)
 		return gave_up(err);
+	tell_driver_done(half);
 	if (wait_stage(half, WORKER_DONE, &limit, err) < 0 || flush_sink(half, err) < 0)
 		return -1;
 	timing->end_ns = clock_now_ns();
@@ -369,7 +379,6 @@ void half_run(struct half *half, const struct cancel *cancel, struct half_result
 static void plan_free(struct half_plan *plan)
 {
 	for (size_t i = 0; i < plan->instances && plan->shares; i++) {
-		manifest_free(&plan->shares[i].files);
 		free(plan->shares[i].root);
 		free(plan->shares[i].source_root);
 		free(plan->shares[i].sink_root);

@@ -15,7 +15,7 @@
 
 /* What one worker is given. */
 struct half_share {
-	struct manifest files;
+	const struct manifest *files;
 	char *root; /* this end's folder of the share */
 	char *source_root, *sink_root;
 	struct token token;

@@ -28,20 +28,23 @@ static int say(int fd, const struct note *note)
 	return send(fd, note, sizeof(*note), MSG_NOSIGNAL) == (ssize_t)sizeof(*note) ? 0 : -1;
 }
 
-static int wait_for_go(int fd, const struct xfer *xfer, struct error *err)
+static int wait_for_word(int fd, const struct xfer *xfer, struct error *err)
 {
-	char go = 0;
+	char word = 0;
 	struct io_limit limit = xfer_limit(xfer);
-	return io_read_full(fd, &go, 1, &limit, err);
+	return io_read_full(fd, &word, 1, &limit, err);
 }
 
-static int move_data(struct xfer *xfer, const struct endpoint *endpoint, struct error *err)
+static int move_data(int fd, struct xfer *xfer, const struct endpoint *endpoint, struct error *err)
 {
 	const struct transport *transport = xfer->transport;
 	if (is_driver(xfer) && transport->connect && transport->connect(xfer, endpoint, err) < 0)
 		return -1;
 	int (*move)(struct xfer *, struct error *) =
 		xfer->side == XFER_SOURCE ? transport->send : transport->receive;
+	/* Where a server does this end, there is nothing to do but to keep it until the driver is done. */
+	if (!move && !is_driver(xfer))
+		return wait_for_word(fd, xfer, err);
 	if (move && move(xfer, err) < 0)
 		return -1;
 	return transport->finish ? transport->finish(xfer, err) : 0;
@@ -60,9 +63,9 @@ static int live(int fd, struct xfer *xfer, const struct endpoint *peer, struct n
 	note->usage = usage_of_process();
 	if (say(fd, note) < 0)
 		return error_system(err, "the agent is gone");
-	if (is_driver(xfer) && wait_for_go(fd, xfer, err) < 0)
+	if (is_driver(xfer) && wait_for_word(fd, xfer, err) < 0)
 		return -1;
-	return move_data(xfer, peer, err);
+	return move_data(fd, xfer, peer, err);
 }
 
 _Noreturn static void worker_main(int fd, struct xfer *xfer, const struct endpoint *peer)
@@ -103,7 +106,7 @@ int worker_start(struct worker *worker, const struct xfer *xfer, const int *clos
 {
 	int ends[2];
 	/* Packets keep notes whole. */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
 		return error_system(err, "socketpair");
 	struct endpoint peer = worker->endpoint;
 	*worker = (struct worker){ .child = CHILD_NONE, .fd = ends[0], .endpoint = peer };
@@ -115,7 +118,7 @@ int worker_start(struct worker *worker, const struct xfer *xfer, const int *clos
 		worker_main(ends[1], &mine, &peer);
 	}
 	close(ends[1]);
-	return side < 0 ? -1 : io_set_nonblocking(worker->fd, err);
+	return side < 0 ? -1 : 0;
 }
 
 int worker_go(struct worker *worker, struct error *err)

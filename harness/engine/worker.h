@@ -36,7 +36,8 @@ struct worker {
  * no business with, ends with -1. */
 int worker_start(struct worker *worker, const struct xfer *xfer, const int *close_fds,
 		 struct error *err) MUST_CHECK;
-/* The driving end's workers wait for this after READY. */
+/* The driving end's workers wait for this after READY; at the listening end it says that the driver is
+ * done, for workers that have nothing to move. */
 int worker_go(struct worker *worker, struct error *err) MUST_CHECK;
 /* Call when fd is readable: takes what the worker says; a worker that died becomes ENDED with an error. */
 void worker_listen(struct worker *worker);

@@ -1,0 +1,72 @@
+/* An agent's requests about the private OpenSSH server: its key, the server, the client's side. */
+#include <stdlib.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/engine/agent_state.h"
+#include "harness/engine/hostfacts.h"
+
+int agent_ssh_key(struct agent *agent, const struct agent_request *request, struct message *reply,
+		  struct error *err)
+{
+	AUTO_FREE char *key = NULL;
+	if (ssh_client_key(agent->workspace.scratch, &key, &request->limit, err) < 0)
+		return -1;
+	json_object_set_new(reply->json, "public_key", json_string(key));
+	return 0;
+}
+
+int agent_ssh_server(struct agent *agent, const struct agent_request *request,
+		     struct message *reply, struct error *err)
+{
+	int fds[AGENT_FDS];
+	if (agent->server_running)
+		ssh_server_stop(&agent->server);
+	agent->server_running = false;
+	agent_own_fds(agent, fds);
+	AUTO_FREE char *program = hostfacts_program(err);
+	if (!program)
+		return -1;
+	const struct ssh_server_spec spec = {
+		.host = message_text(request->json, "host", "127.0.0.1"),
+		.authorized_key = message_text(request->json, "public_key", ""),
+		.cipher = message_text(request->json, "cipher", ""),
+		.mac = message_text(request->json, "mac", ""),
+		.linefill = program,
+		.close_fds = fds,
+	};
+	agent->server_running = true;
+	if (ssh_server_start(&agent->server, &agent->workspace, &spec, &request->limit, err) < 0) {
+		ssh_server_stop(&agent->server);
+		agent->server_running = false;
+		return -1;
+	}
+	const struct ssh_server *server = &agent->server;
+	json_object_set_new(reply->json, "port", json_integer(server->keeper.port));
+	json_object_set_new(reply->json, "user", json_string(server->user));
+	json_object_set_new(reply->json, "host_key", json_string(server->host_key));
+	json_object_set_new(reply->json, "version", json_string(server->version));
+	json_object_set_new(reply->json, "program", json_string(program));
+	json_object_set_new(reply->json, "scratch", json_string(agent->workspace.scratch));
+	return 0;
+}
+
+int agent_ssh_client(struct agent *agent, const struct agent_request *request,
+		     struct message *reply, struct error *err)
+{
+	const struct ssh_server_facts facts = {
+		.host = message_text(request->json, "host", "127.0.0.1"),
+		.port = (uint16_t)message_whole(request->json, "port", 0),
+		.user = message_text(request->json, "user", ""),
+		.host_key = message_text(request->json, "host_key", ""),
+		.cipher = message_text(request->json, "cipher", ""),
+		.mac = message_text(request->json, "mac", ""),
+		.program = message_text(request->json, "program", ""),
+		.scratch = message_text(request->json, "scratch", ""),
+	};
+	if (ssh_client_setup(&agent->client, agent->workspace.scratch, &facts, err) < 0 ||
+	    ssh_client_preflight(&agent->client, &request->limit, err) < 0)
+		return -1;
+	json_object_set_new(reply->json, "cipher", json_string(agent->client.negotiated_cipher));
+	json_object_set_new(reply->json, "mac", json_string(agent->client.negotiated_mac));
+	return 0;
+}

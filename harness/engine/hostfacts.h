@@ -1,0 +1,14 @@
+/* What a reader of the results must know of a host. */
+#ifndef LINEFILL_ENGINE_HOSTFACTS_H
+#define LINEFILL_ENGINE_HOSTFACTS_H
+
+#include <jansson.h>
+
+#include "harness/base/error.h"
+
+/* Adds hostname, kernel, os, cpu_model, cpus, memory_bytes, linefill_version to an object. */
+int hostfacts_collect(json_t *facts, struct error *err) MUST_CHECK;
+/* Our own binary, absolute; the caller frees. */
+char *hostfacts_program(struct error *err) MUST_CHECK;
+
+#endif
