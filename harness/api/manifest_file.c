@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/api/manifest.h"
 #include "harness/base/cleanup.h"
@@ -218,7 +217,6 @@ int manifest_save(const struct manifest *manifest, const char *path, struct erro
 		return 0;
 	if (failed)
 		errno = code;
-	error_system(err, "write %s", path);
-	unlink(path);
-	return -1;
+	/* What was written stays: it is cut short and will not load, and path may be no file. */
+	return error_system(err, "write %s", path);
 }
