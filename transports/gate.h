@@ -1,0 +1,71 @@
+/* The connections of our own transports: a listener that lets in only who shows the run's token,
+ * and the end that connects to it. Sockets are non-blocking and have the options set that a case
+ * asks for. */
+#ifndef LINEFILL_TRANSPORTS_GATE_H
+#define LINEFILL_TRANSPORTS_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/api/xfer.h"
+#include "harness/base/option.h"
+
+/* Set before the handshake, so that the window scale fits the buffers. */
+struct socket_options {
+	uint64_t send_buffer, receive_buffer; /* bytes, as given to setsockopt; 0: the kernel
+						 tunes them */
+	bool nodelay;
+	char congestion[OPTION_TEXT_SIZE]; /* "": the kernel's default */
+};
+
+/* The rows of an option table for a struct socket_options called socket in owner. */
+#define SOCKET_OPTION_ROWS(owner)                                                          \
+	{ .name = "send_buffer",                                                           \
+	  .type = OPTION_SIZE,                                                             \
+	  .offset = offsetof(owner, socket.send_buffer),                                   \
+	  .fallback = "0",                                                                 \
+	  .unit = "bytes",                                                                 \
+	  .max = 1 << 30,                                                                  \
+	  .help = "SO_SNDBUF of each connection; 0 lets the kernel tune it" },             \
+		{ .name = "receive_buffer",                                                \
+		  .type = OPTION_SIZE,                                                     \
+		  .offset = offsetof(owner, socket.receive_buffer),                        \
+		  .fallback = "0",                                                         \
+		  .unit = "bytes",                                                         \
+		  .max = 1 << 30,                                                          \
+		  .help = "SO_RCVBUF of each connection; 0 lets the kernel tune it" },     \
+		{ .name = "nodelay",                                                       \
+		  .type = OPTION_FLAG,                                                     \
+		  .offset = offsetof(owner, socket.nodelay),                               \
+		  .fallback = "no",                                                        \
+		  .help = "set TCP_NODELAY" },                                             \
+	{                                                                                  \
+		.name = "congestion", .type = OPTION_TEXT,                                 \
+		.offset = offsetof(owner, socket.congestion), .fallback = "",              \
+		.help = "congestion control, such as cubic or bbr; none: the kernel's own" \
+	}
+
+/* Listens on host, a literal IPv4 or IPv6 address, at a port of the kernel's choice. The caller
+ * closes *fd. */
+int gate_listen(const char *host, const struct socket_options *options, int *fd,
+		struct endpoint *endpoint, struct error *err) MUST_CHECK;
+
+struct gate_call {
+	int listener;                         /* gate_accept only */
+	const struct socket_options *options; /* gate_connect only */
+	const struct token *token;
+	struct io_limit limit;
+};
+
+/* Accepts until that many connections have shown the token, each for another stream; fds[i] is
+ * stream i. Others are dropped without an answer, however many they are and
+ * however slow. On failure all are closed and -1. */
+int gate_accept(const struct gate_call *call, int *fds, uint32_t streams,
+		struct error *err) MUST_CHECK;
+
+/* Connects all streams and shows the token on each. The caller closes fds; on failure all are
+ * closed and -1. */
+int gate_connect(const struct gate_call *call, const struct endpoint *endpoint, int *fds,
+		 uint32_t streams, struct error *err) MUST_CHECK;
+
+#endif
