@@ -1,0 +1,5 @@
+add_unit_test(fill linefill_datasets PkgConfig::ZLIB)
+add_unit_test(dataset_sizes linefill_datasets)
+add_unit_test(dataset_generated linefill_datasets)
+add_unit_test(dataset_directory linefill_datasets)
+target_link_options(test_dataset_directory PRIVATE -Wl,--wrap=parallel_run)
