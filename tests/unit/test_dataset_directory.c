@@ -186,6 +186,7 @@ static void test_place(void **state)
 	assert_int_equal(folder_is_empty("to", &empty, NULL), 0);
 	assert_true(empty);
 	manifest_free(&manifest);
+	assert_int_equal(chmod("from/folder", 0755), 0);
 	assert_int_equal(unlink("from/link"), 0);
 	assert_int_equal(unlink("from/folder/outside"), 0);
 	expect_made("path=from,use=place,links=skip", &manifest);

@@ -463,11 +463,22 @@ static void test_digest(void **state)
 	assert_string_not_equal(base, other);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_SANITIZER
+#define UNDER_SANITIZER 0
+#endif
+
 /* Bytes per entry as the system sees them, for paths of 60 bytes. */
 static void test_million_entries(void **state)
 {
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if UNDER_SANITIZER
 	print_message("memory is not measured under a sanitizer\n");
 	skip();
 #else

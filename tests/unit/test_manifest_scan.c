@@ -38,17 +38,17 @@ void __wrap_parallel_run(unsigned threads, void (*work)(void *context), void *co
 
 long __wrap_syscall(long number, ...)
 {
-	long args[6];
+	long args[4]; /* what openat2 has, and nothing else here has more */
 	va_list list;
 	va_start(list, number);
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 4; i++)
 		args[i] = va_arg(list, long);
 	va_end(list);
 	if (without_openat2 && number == SYS_openat2) {
 		errno = ENOSYS;
 		return -1;
 	}
-	return __real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	return __real_syscall(number, args[0], args[1], args[2], args[3]);
 }
 
 static void scan(struct manifest *manifest, unsigned threads)
