@@ -53,7 +53,5 @@ int chart_throughput_cpu(const char *folder, const struct summary *summary,
 	    write_text(charts, CHART_THROUGHPUT_CPU ".csv", &data, err) < 0 ||
 	    write_text(charts, CHART_THROUGHPUT_CPU ".gp", &script, err) < 0)
 		return error_wrap(err, "chart");
-	if (run_gnuplot(charts, CHART_THROUGHPUT_CPU ".gp", err) < 0)
-		return error_wrap(err, "chart");
-	return 0;
+	return run_gnuplot(charts, CHART_THROUGHPUT_CPU ".gp", err);
 }

@@ -137,8 +137,7 @@ struct chart_layout chart_layout(const struct summary *summary)
 	if (lines == 0)
 		fit_rotated(summary, &layout);
 	else
-		layout.bottom = 24 + 18 * (int)lines;
-	layout.lines = lines;
+		layout.bottom = 20 + 20 * (int)lines;
 	layout.height = layout.top + 380 + layout.bottom;
 	double high = 0;
 	for (size_t i = 0; i < summary->count; i++)
@@ -184,19 +183,16 @@ static void add_label(const struct summary_case *one, const struct chart_layout 
 	AUTO_TEXT wrapped = { 0 };
 	short_label(one, &label);
 	char *rest = NULL;
-	size_t lines = 0;
+
 	if (layout->wrap)
 		wrap_label(text_string(&label), layout->wrap, &wrapped);
 	else
 		text_add(&wrapped, text_string(&label));
 	for (char *line = strtok_r(wrapped.data, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		text_add(out, lines++ ? "\\n" : "");
+		text_add(out, out->length ? "\\n" : "");
 		chart_safe(line, out);
 	}
-	/* All have the same number of lines, so that all begin at the same height. */
-	for (; lines && lines < layout->lines; lines++)
-		text_add(out, "\\n ");
 }
 
 static void add_case(const struct summary_case *one, double x, const struct chart_layout *layout,

@@ -149,15 +149,11 @@ static void add_layers(const struct summary *summary, const struct chart *chart,
 		  "\tDATA skip 1 using (of_case($2 + %g)):10:6 with labels font ',11' offset 0,1.9 "
 		  "textcolor rgb '#8c2d04' notitle, \\\n",
 		  CHART_BAR_AT);
-	char place[64];
-	if (layout->wrap) /* a label of several lines is centred on its place */
-		snprintf(place, sizeof(place), "center offset 0,%.1f",
-			 -0.5 - 0.5 * (double)layout->lines);
+	text_add(out, "\tDATA skip 1 using (of_case($2)):(0):4 with labels ");
+	if (layout->wrap)
+		text_add(out, "center offset 0,-1 notitle, \\\n");
 	else
-		snprintf(place, sizeof(place), "rotate by %d right offset 0,-0.8",
-			 CHART_ROTATE_DEG);
-	text_addf(out, "\tDATA skip 1 using (of_case($2)):(0):4 with labels %s notitle, \\\n",
-		  place);
+		text_addf(out, "rotate by %d right offset 0,-0.8 notitle, \\\n", CHART_ROTATE_DEG);
 	add_keys(summary, chart, out);
 }
 

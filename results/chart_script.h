@@ -17,7 +17,6 @@ struct chart_layout {
 	int width, height;
 	int left, right, top, bottom; /* margins */
 	size_t wrap;                  /* letters a line; 0: labels are rotated instead */
-	size_t lines;                 /* of each label, when they are not rotated */
 	size_t groups;                /* rooms for a case between the axes */
 	double top_mbit;              /* end of the left axis: five steps */
 };

@@ -185,3 +185,11 @@ bool compare_differs(const struct comparison *comparison)
 {
 	return comparison->adjusted_p < 0.05;
 }
+
+size_t compare_rounds_needed(size_t comparisons)
+{
+	size_t rounds = STATISTICS_INTERVAL_MIN;
+	while ((double)comparisons * ldexp(2, -(int)rounds) >= 0.05)
+		rounds++;
+	return rounds;
+}

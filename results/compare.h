@@ -29,6 +29,10 @@ void compare_adjust(struct comparison *comparisons, size_t count);
 /* True if the set's comparison says that X and Y differ: adjusted p below 0.05. */
 bool compare_differs(const struct comparison *comparison);
 
+/* The fewest rounds with which that many comparisons can each be told apart at all: the smallest p
+ * is 2/2^n, and Holm multiplies it by their number. */
+size_t compare_rounds_needed(size_t comparisons);
+
 /* P(W <= w) for the signed-rank statistic of n differences without ties. */
 double compare_signed_rank_cdf(size_t n, size_t w);
 
