@@ -1,9 +1,11 @@
 #include "harness/base/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,12 @@ static int above_standard(int fd)
 	return fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD, 3) : fd;
 }
 
+/* What the child tells when it cannot become the program. */
+struct complaint {
+	int code; /* errno */
+	bool about_folder;
+};
+
 /* In the child: returns only on failure, with errno set. */
 static void become(const struct child_spec *spec, pid_t parent)
 {
@@ -60,13 +68,26 @@ static void become(const struct child_spec *spec, pid_t parent)
 	int error = above_standard(spec->error);
 	if (place(input, 0) < 0 || place(output, 1) < 0 || place(error, 2) < 0)
 		return;
-	if (spec->folder && chdir(spec->folder) < 0)
-		return;
+	/* Also what we were started with and know nothing of; ignored where the kernel cannot. */
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	char *const *argv = (char *const *)spec->argv;
 	if (spec->env)
 		execvpe(argv[0], argv, (char *const *)spec->env);
 	else
 		execvp(argv[0], argv);
+}
+
+static int explain(const struct child_spec *spec, const struct complaint *complaint,
+		   struct error *err)
+{
+	int code = complaint->code;
+	errno = code;
+	if (complaint->about_folder)
+		return error_system(err, "%s: working folder %s", spec->argv[0], spec->folder);
+	if (code == ENOENT || code == EACCES)
+		return error_set(err, ERROR_UNAVAILABLE, code, "%s: %s", spec->argv[0],
+				 code == ENOENT ? "not found" : "not executable");
+	return error_system(err, "%s", spec->argv[0]);
 }
 
 int child_start(const struct child_spec *spec, struct child *child, struct error *err)
@@ -83,24 +104,26 @@ int child_start(const struct child_spec *spec, struct child *child, struct error
 	if (pid == 0) {
 		/* The report pipe may not lie where the standard descriptors go. */
 		int up = fcntl(writer, F_DUPFD_CLOEXEC, 3);
-		become(spec, parent);
-		int code = errno;
-		if (write(up, &code, sizeof(code)) < 0)
+		struct complaint complaint = { .about_folder = true };
+		if (!spec->folder || chdir(spec->folder) == 0) {
+			complaint.about_folder = false;
+			become(spec, parent);
+		}
+		complaint.code = errno;
+		if (write(up, &complaint, sizeof(complaint)) < 0)
 			_exit(126);
 		_exit(127);
 	}
 	setpgid(pid, pid); /* both do it: neither may be too late */
 	close(take_fd(&writer));
-	int code = 0;
-	ssize_t n = read(reader, &code, sizeof(code));
-	if (n == (ssize_t)sizeof(code)) {
-		waitpid(pid, NULL, 0);
-		errno = code;
-		error_system(err, "%s", spec->argv[0]);
-		if (code == ENOENT || code == EACCES)
-			error_set(err, ERROR_UNAVAILABLE, code, "%s: %s", spec->argv[0],
-				  code == ENOENT ? "not found" : "not executable");
-		return -1;
+	struct complaint complaint = { 0 };
+	ssize_t n;
+	while ((n = read(reader, &complaint, sizeof(complaint))) < 0 && errno == EINTR)
+		;
+	if (n == (ssize_t)sizeof(complaint)) {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return explain(spec, &complaint, err);
 	}
 	child->pid = pid;
 	child->fd = open_pidfd(pid);
@@ -249,30 +272,52 @@ static int is_kept(pid_t pid, const pid_t *keep, size_t count)
 	return 0;
 }
 
-/* One look at the list of children; returns how many were ended. */
-static int end_strays_once(const pid_t *keep, size_t count)
+static int end_listed(char *list, const pid_t *keep, size_t count)
 {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
-	AUTO_FREE char *list = NULL;
-	if (file_read_all(path, 1 << 20, &list, NULL, NULL) < 0)
-		return 0;
 	int ended = 0;
 	for (char *save = NULL, *word = strtok_r(list, " ", &save); word;
 	     word = strtok_r(NULL, " ", &save)) {
 		uint64_t pid = 0;
 		if (!text_to_u64(word, &pid) || is_kept((pid_t)pid, keep, count))
 			continue;
-		kill((pid_t)pid, SIGKILL);
-		if (waitpid((pid_t)pid, NULL, 0) == (pid_t)pid)
+		/* One of another user's cannot be killed: waiting for it could take for ever. */
+		int flags = kill((pid_t)pid, SIGKILL) < 0 ? WNOHANG : 0;
+		if (waitpid((pid_t)pid, NULL, flags) == (pid_t)pid)
 			ended++;
 	}
 	return ended;
 }
 
+/* One look at the children of each of our threads; returns how many were ended. */
+static int end_strays_once(const pid_t *keep, size_t count)
+{
+	AUTO_DIR tasks = opendir("/proc/self/task");
+	int ended = 0;
+	for (struct dirent *task; tasks && (task = readdir(tasks));) {
+		char path[sizeof("/proc/self/task/") + sizeof(task->d_name) + sizeof("/children")];
+		snprintf(path, sizeof(path), "/proc/self/task/%s/children", task->d_name);
+		AUTO_FREE char *list = NULL;
+		if (task->d_name[0] != '.' && file_read_all(path, 1 << 20, &list, NULL, NULL) == 0)
+			ended += end_listed(list, keep, count);
+	}
+	return ended;
+}
+
+static bool has_children(void)
+{
+	siginfo_t info;
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 void child_end_strays(const pid_t *keep, size_t count)
 {
-	/* Ending one may orphan its children onto us: look again until none are left. */
-	for (int rounds = 0; rounds < 1000 && end_strays_once(keep, count) > 0; rounds++)
-		;
+	/* Ending one may orphan its children onto us, and the kernel's list may miss some while it
+	 * changes: look again until none are left. */
+	for (int rounds = 0; rounds < 1000; rounds++) {
+		if (end_strays_once(keep, count) > 0)
+			continue;
+		if (count > 0 || rounds > 100 || !has_children())
+			return;
+		usleep(1000);
+	}
 }

@@ -64,6 +64,12 @@ int file_write_all(const char *path, const void *bytes, size_t count, mode_t mod
 	AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	if (fd < 0)
 		return error_system(err, "create %s", path);
+	struct stat status;
+	/* A file that was there before keeps its mode: it may not be open to more than was asked.
+	 */
+	if (fstat(fd, &status) < 0 || (S_ISREG(status.st_mode) && (status.st_mode & 0777 & ~mode) &&
+				       fchmod(fd, status.st_mode & mode) < 0))
+		return error_system(err, "chmod %s", path);
 	if (io_write_full(fd, bytes, count, &no_limit, err) < 0)
 		return error_wrap(err, "%s", path);
 	if (close(take_fd(&fd)) < 0)
@@ -88,9 +94,15 @@ int folder_make_all(const char *path, struct error *err)
 		if (!slash[1])
 			break;
 	}
+	struct stat status;
+	if (*path && stat(path, &status) == 0 && !S_ISDIR(status.st_mode)) {
+		errno = ENOTDIR;
+		return error_system(err, "make folder %s", path);
+	}
 	return 0;
 }
 
+/* Closes folder_fd: one descriptor a level is all that a deep tree may cost. */
 static int remove_entries(int folder_fd, dev_t device, struct error *err);
 
 static int remove_entry(int folder_fd, const char *name, dev_t device, struct error *err)
@@ -104,7 +116,7 @@ static int remove_entry(int folder_fd, const char *name, dev_t device, struct er
 		fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_system(err, "open folder %s", name);
-	if (remove_entries(fd, device, err) < 0)
+	if (remove_entries(take_fd(&fd), device, err) < 0)
 		return error_wrap(err, "%s", name);
 	if (unlinkat(folder_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return error_system(err, "remove folder %s", name);
@@ -113,6 +125,11 @@ static int remove_entry(int folder_fd, const char *name, dev_t device, struct er
 
 static int remove_entries(int folder_fd, dev_t device, struct error *err)
 {
+	AUTO_DIR dir = fdopendir(folder_fd);
+	if (!dir) {
+		close(folder_fd);
+		return error_system(err, "read folder");
+	}
 	struct stat status;
 	if (fstat(folder_fd, &status) < 0)
 		return error_system(err, "stat");
@@ -120,14 +137,6 @@ static int remove_entries(int folder_fd, dev_t device, struct error *err)
 		return error_set(err, ERROR_SYSTEM, EXDEV, "another file system is mounted there");
 	if ((status.st_mode & 0700) != 0700 && fchmod(folder_fd, 0700) < 0)
 		return error_system(err, "chmod");
-	int dup_fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dup_fd < 0)
-		return error_system(err, "open folder");
-	AUTO_DIR dir = fdopendir(dup_fd);
-	if (!dir) {
-		close(dup_fd);
-		return error_system(err, "read folder");
-	}
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
@@ -147,7 +156,7 @@ int folder_clear(const char *path, struct error *err)
 	struct stat status;
 	if (fstat(fd, &status) < 0)
 		return error_system(err, "stat %s", path);
-	if (remove_entries(fd, status.st_dev, err) < 0)
+	if (remove_entries(take_fd(&fd), status.st_dev, err) < 0)
 		return error_wrap(err, "%s", path);
 	return 0;
 }

@@ -1,5 +1,6 @@
 #include "harness/base/random.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -74,9 +75,9 @@ void random_secret(void *bytes, size_t count)
 {
 	for (size_t got = 0; got < count;) {
 		ssize_t n = getrandom((char *)bytes + got, count - got, 0);
-		if (n < 0)
+		if (n < 0 && errno != EINTR)
 			abort();
-		got += (size_t)n;
+		got += n > 0 ? (size_t)n : 0;
 	}
 }
 

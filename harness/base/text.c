@@ -214,7 +214,7 @@ static size_t edit_distance(const char *a, const char *b)
 	size_t a_length = strlen(a);
 	size_t b_length = strlen(b);
 	if (a_length > NEAREST_MAX || b_length > NEAREST_MAX)
-		return NEAREST_MAX;
+		return SIZE_MAX;
 	for (size_t j = 0; j <= b_length; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= a_length; i++) {
