@@ -10,8 +10,8 @@
 
 struct cancel {
 	atomic_bool requested;
-	int fd; /* readable once requested: an eventfd, or any descriptor that says so by being readable;
-		 * -1 where there is none */
+	int fd; /* readable once requested: an eventfd, or any descriptor that says so by being
+		 * readable; -1 where there is none */
 };
 
 /* A cancel that nobody can request: for calls that need one but have nobody to stop them. */

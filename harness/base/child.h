@@ -29,8 +29,8 @@ struct child {
 
 /* UNAVAILABLE when the program is not there or not executable, SYSTEM otherwise. */
 int child_start(const struct child_spec *spec, struct child *child, struct error *err) MUST_CHECK;
-/* fork(2) without exec: 1 in the parent, with child filled; 0 in the child, which leads a group of its
- * own and dies with the thread that forked it; -1 on error. The child must end with _exit. */
+/* fork(2) without exec: 1 in the parent, with child filled; 0 in the child, which leads a group of
+ * its own and dies with the thread that forked it; -1 on error. The child must end with _exit. */
 int child_fork(struct child *child, struct error *err) MUST_CHECK;
 /* Waits and reaps. *status is as from waitpid(2). On TIMEOUT or CANCELLED the child still runs. */
 int child_wait(struct child *child, const struct io_limit *limit, int *status,
@@ -42,8 +42,8 @@ void child_end(struct child *child);
  * is read and dropped). The child is gone when it returns. */
 int child_capture(const struct child_spec *spec, const struct io_limit *limit, size_t bytes,
 		  struct text *output, int *status, struct error *err) MUST_CHECK;
-/* The absolute path of a program: searched in PATH, then in the sbin folders that an ordinary user's PATH
- * lacks. The caller frees; UNAVAILABLE when it is nowhere. */
+/* The absolute path of a program: searched in PATH, then in the sbin folders that an ordinary
+ * user's PATH lacks. The caller frees; UNAVAILABLE when it is nowhere. */
 char *child_find_program(const char *name, struct error *err) MUST_CHECK;
 /* "exit status 3", "killed by signal 9 (Killed)". */
 const char *child_status_text(int status, char *text, size_t size);

@@ -51,16 +51,20 @@ int error_wrap(struct error *err, const char *format, ...)
 {
 	if (!err)
 		return -1;
-	char context[sizeof(err->message)];
 	char inner[sizeof(err->message)];
+	memcpy(inner, err->message, sizeof(inner));
 	va_list args;
 	va_start(args, format);
-	vsnprintf(context, sizeof(context), format, args);
+	vsnprintf(err->message, sizeof(err->message), format, args);
 	va_end(args);
-	memcpy(inner, err->message, sizeof(inner));
-	size_t used = strnlen(context, sizeof(context) - 1);
-	memcpy(err->message, context, used);
-	snprintf(err->message + used, sizeof(err->message) - used, ": %s", inner);
+	const char *const pieces[] = { ": ", inner };
+	size_t used = strlen(err->message);
+	for (size_t i = 0; i < 2; i++) {
+		size_t length = strnlen(pieces[i], sizeof(err->message) - 1 - used);
+		memcpy(err->message + used, pieces[i], length);
+		used += length;
+	}
+	err->message[used] = '\0';
 	return -1;
 }
 

@@ -192,25 +192,36 @@ static char *item_end(const struct option_def *defs, char *string)
 	return comma ? comma : string + strlen(string);
 }
 
-int option_set_all(const struct option_def *defs, void *values, const char *string,
-		   struct error *err)
+char *option_next(const struct option_def *defs, char **rest, char **value)
 {
-	AUTO_FREE char *copy = strdup(string);
-	if (!copy)
-		abort();
-	for (char *item = copy; *item;) {
+	static char yes[] = "yes";
+	while (**rest) {
+		char *item = *rest;
 		char *end = item_end(defs, item);
-		char *rest = *end ? end + 1 : end;
+		*rest = *end ? end + 1 : end;
 		*end = '\0';
 		char *equals = strchr(item, '=');
 		if (equals)
 			*equals = '\0';
+		*value = equals ? text_trim(equals + 1) : yes;
 		char *key = text_trim(item);
-		if (*key &&
-		    option_set(defs, values, key, equals ? text_trim(equals + 1) : "yes", err) < 0)
-			return -1;
-		item = rest;
+		if (*key)
+			return key;
 	}
+	return NULL;
+}
+
+int option_set_all(const struct option_def *defs, void *values, const char *string,
+		   struct error *err)
+{
+	AUTO_FREE char *copy = strdup(string);
+	char *value = NULL;
+	if (!copy)
+		abort();
+	char *rest = copy;
+	for (char *key; (key = option_next(defs, &rest, &value));)
+		if (option_set(defs, values, key, value, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -322,9 +333,8 @@ void option_help(const struct option_def *defs, int indent, struct text *out)
 static bool word_in(const char *words, const char *word)
 {
 	size_t length = strlen(word);
-	for (const char *s = words; (s = strstr(s, word)); s += length)
-		if ((s == words || s[-1] == ' ') && (s[length] == ' ' || s[length] == '\0') &&
-		    length)
+	for (const char *s = words; length && (s = strstr(s, word)); s += length)
+		if ((s == words || s[-1] == ' ') && (s[length] == ' ' || s[length] == '\0'))
 			return true;
 	return false;
 }

@@ -48,6 +48,9 @@ int option_set(const struct option_def *defs, void *values, const char *key, con
  * belong to the value. */
 int option_set_all(const struct option_def *defs, void *values, const char *string,
 		   struct error *err) MUST_CHECK;
+/* The next "key=value" of such a string, cut up in place: *rest moves on, *value is "yes" for a
+ * lone flag. NULL at the end. */
+char *option_next(const struct option_def *defs, char **rest, char **value);
 /* The row of that name, or NULL. */
 const struct option_def *option_find(const struct option_def *defs, const char *name);
 /* One value as a user would write it. */

@@ -21,14 +21,13 @@
 static int agent_hello(struct agent *agent, const struct agent_request *request,
 		       struct message *reply, struct error *err)
 {
-	agent->side = strcmp(message_text(request->json, "side", "source"), "sink") == 0 ?
-			      XFER_SINK :
-			      XFER_SOURCE;
+	agent->side = strcmp(message_text(request->json, "side", "source"), "sink") == 0
+			      ? XFER_SINK
+			      : XFER_SOURCE;
 	const json_t *folders = json_object_get(request->json, "tools");
 	size_t i;
 	const json_t *folder;
-	json_array_foreach(folders, i, folder)
-		catalog_add_folder(json_string_value(folder));
+	json_array_foreach(folders, i, folder) catalog_add_folder(json_string_value(folder));
 	return hostfacts_collect(reply->json, err);
 }
 
@@ -41,7 +40,8 @@ static int agent_probe(struct agent *agent, const struct agent_request *request,
 	const json_t *name;
 	json_t *probes = json_object();
 	json_object_set_new(reply->json, "probes", probes);
-	json_array_foreach(json_object_get(request->json, "transports"), i, name) {
+	json_array_foreach(json_object_get(request->json, "transports"), i, name)
+	{
 		struct probe probe = { 0 };
 		struct error reason = { 0 };
 		const struct transport *transport =
@@ -54,8 +54,8 @@ static int agent_probe(struct agent *agent, const struct agent_request *request,
 					    json_pack("{s:s,s:s}", "version", probe.version, "path",
 						      probe.path));
 	}
-	return i == json_object_size(probes) ? 0 :
-					       error_set(err, ERROR_PEER, 0, "a transport twice");
+	return i == json_object_size(probes) ? 0
+					     : error_set(err, ERROR_PEER, 0, "a transport twice");
 }
 
 static int agent_bye(struct agent *agent, const struct agent_request *request,
@@ -99,8 +99,8 @@ static int dispatch(struct agent *agent, const struct message *message, struct m
 		.json = message->json,
 		.bytes = message->bytes,
 		.bytes_count = message->bytes_count,
-		.limit = { .deadline_ns = clock_deadline_ns(message_real(message->json, "deadline_s",
-									 REQUEST_DEFAULT_S)),
+		.limit = { .deadline_ns = clock_deadline_ns(
+				   message_real(message->json, "deadline_s", REQUEST_DEFAULT_S)),
 			   .cancel = &agent->cancel },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(handlers); i++)

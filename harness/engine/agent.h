@@ -1,6 +1,6 @@
 /* One end of every copy: answers the controller's requests on two descriptors, one at a time. The
- * controller never moves data. While a request is worked on, anything that the controller says means
- * "stop", and so does the end of the stream; the agent then undoes everything and ends. */
+ * controller never moves data. While a request is worked on, anything that the controller says
+ * means "stop", and so does the end of the stream; the agent then undoes everything and ends. */
 #ifndef LINEFILL_ENGINE_AGENT_H
 #define LINEFILL_ENGINE_AGENT_H
 

@@ -1,4 +1,5 @@
-/* An agent's requests about data: folders, the dataset, its manifest, shares, caches, verification. */
+/* An agent's requests about data: folders, the dataset, its manifest, shares, caches, verification.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@
 
 #define MANIFEST_PIECE_BYTES (4u << 20)
 
-int agent_workspace(struct agent *agent, const struct agent_request *request,
-		    struct message *reply, struct error *err)
+int agent_workspace(struct agent *agent, const struct agent_request *request, struct message *reply,
+		    struct error *err)
 {
 	const char *location = message_text(request->json, "location", "ram");
 	uint64_t free_bytes = 0;
@@ -100,7 +101,8 @@ static int parse_dataset_options(const struct dataset *dataset, const json_t *re
 		abort();
 	if (option_defaults(dataset->options, *options, err) < 0)
 		return -1;
-	return option_set_all(dataset->options, *options, message_text(request, "options", ""), err);
+	return option_set_all(dataset->options, *options, message_text(request, "options", ""),
+			      err);
 }
 
 int agent_dataset(struct agent *agent, const struct agent_request *request, struct message *reply,
@@ -264,7 +266,9 @@ static int stage_if_new(struct agent *agent, const struct io_limit *limit, struc
 	    stat(agent->roots[0], &status) == 0)
 		return 0;
 	const struct stage_order order = { .agent = agent };
-	const struct job job = { .name = "staging shares", .function = stage_shares, .argument = &order };
+	const struct job job = { .name = "staging shares",
+				 .function = stage_shares,
+				 .argument = &order };
 	char nothing;
 	if (job_run(&job, &nothing, limit, err) == 0)
 		return 0;
@@ -390,7 +394,9 @@ int agent_clean(struct agent *agent, const struct agent_request *request, struct
 	(void)reply;
 	if (!agent->copies)
 		return 0;
-	const struct job job = { .name = "cleaning", .function = remove_copies, .argument = agent->copies };
+	const struct job job = { .name = "cleaning",
+				 .function = remove_copies,
+				 .argument = agent->copies };
 	char nothing;
 	return job_run(&job, &nothing, &request->limit, err);
 }

@@ -1,5 +1,6 @@
 /* An agent's requests about one run: get its half ready, run it, forget it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +96,8 @@ static int fill_plan(struct agent *agent, const json_t *request, struct half_pla
 	plan->bind_host = strdup(message_text(request, "bind_host", "127.0.0.1"));
 	plan->peer_host = strdup(message_text(request, "peer_host", "127.0.0.1"));
 	parse_endpoint(json_object_get(request, "link"), &plan->link);
-	if (parse_options(transport, message_text(request, "options", ""), &plan->options, err) < 0 ||
+	if (parse_options(transport, message_text(request, "options", ""), &plan->options, err) <
+		    0 ||
 	    parse_token(message_text(request, "token", ""), &plan->token, err) < 0)
 		return -1;
 	plan->scratch = run_folder(agent, err);
@@ -147,6 +149,10 @@ static int make_copy_folders(const struct agent *agent, struct error *err)
 	for (size_t i = 0; i < agent->instances; i++)
 		if (folder_make_all(agent->roots[i], err) < 0)
 			return -1;
+	/* What earlier runs left to be written must not slow this one. */
+	AUTO_FD fd = open(agent->copies, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || syncfs(fd) < 0)
+		return error_system(err, "sync %s", agent->copies);
 	return 0;
 }
 
@@ -159,8 +165,14 @@ static void describe_ready(const struct agent *agent, uint16_t link_port, json_t
 							   "port", endpoint->port));
 	}
 	json_object_set_new(reply, "endpoints", endpoints);
-	json_object_set_new(reply, "link", json_pack("{s:s,s:i}", "host", agent->half.plan.bind_host,
-						     "port", link_port));
+	AUTO_TEXT command = { 0 };
+	if (agent->half.plan.transport->driver == agent->side)
+		half_command(&agent->half, &command);
+	if (command.length)
+		json_object_set_new(reply, "command", json_string(command.data));
+	json_object_set_new(
+		reply, "link",
+		json_pack("{s:s,s:i}", "host", agent->half.plan.bind_host, "port", link_port));
 }
 
 int agent_prepare(struct agent *agent, const struct agent_request *request, struct message *reply,
@@ -211,7 +223,8 @@ static void describe_result(const struct half_result *result, json_t *reply)
 		json_object_set_new(reply, "voluntary", json_integer(result->usage.voluntary));
 		json_object_set_new(reply, "involuntary", json_integer(result->usage.involuntary));
 	}
-	json_object_set_new(reply, "counted_bytes", json_integer((json_int_t)result->counted_bytes));
+	json_object_set_new(reply, "counted_bytes",
+			    json_integer((json_int_t)result->counted_bytes));
 	json_object_set_new(reply, "streams", json_integer(result->streams));
 	json_object_set_new(reply, "cipher", json_string(result->cipher));
 	json_object_set_new(reply, "mac", json_string(result->mac));
@@ -255,7 +268,8 @@ void agent_forget_run(struct agent *agent)
 	struct error err = { 0 };
 	if (!agent->half_active)
 		return;
-	AUTO_FREE char *scratch = agent->half.plan.scratch ? strdup(agent->half.plan.scratch) : NULL;
+	AUTO_FREE char *scratch =
+		agent->half.plan.scratch ? strdup(agent->half.plan.scratch) : NULL;
 	half_close(&agent->half);
 	agent->half_active = false;
 	if (scratch && folder_remove(scratch, &err) < 0)

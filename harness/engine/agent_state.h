@@ -17,12 +17,12 @@ struct agent {
 	enum xfer_side side;
 	bool leaving;
 
-	struct manifest whole; /* the dataset */
-	char *dataset_root;    /* source */
+	struct manifest whole;   /* the dataset */
+	char *dataset_root;      /* source */
 	struct manifest *shares; /* cut of whole; NULL while instances == 1 */
-	size_t instances;      /* 0: not cut yet */
-	char **roots;          /* one a share: at the source its folder, at the sink where its copy goes */
-	char *copies;          /* sink: the folder that holds all copies */
+	size_t instances;        /* 0: not cut yet */
+	char **roots; /* one a share: at the source its folder, at the sink where its copy goes */
+	char *copies; /* sink: the folder that holds all copies */
 
 	bool server_running;
 	struct ssh_server server;
@@ -40,14 +40,15 @@ struct agent_request {
 	struct io_limit limit; /* from the request's deadline_s, and the agent's cancel */
 };
 
-/* Each fills reply->json (an object made by the caller) or fails with an error, which becomes the reply. */
+/* Each fills reply->json (an object made by the caller) or fails with an error, which becomes the
+ * reply. */
 typedef int agent_handler(struct agent *agent, const struct agent_request *request,
 			  struct message *reply, struct error *err);
 
 agent_handler agent_workspace, agent_dataset, agent_manifest_read, agent_manifest_write,
-	agent_shares, agent_cache, agent_verify, agent_clean;                /* agent_data.c */
-agent_handler agent_ssh_key, agent_ssh_server, agent_ssh_client;             /* agent_ssh.c */
-agent_handler agent_prepare, agent_run, agent_end_run;                       /* agent_run.c */
+	agent_shares, agent_cache, agent_verify, agent_clean;    /* agent_data.c */
+agent_handler agent_ssh_key, agent_ssh_server, agent_ssh_client; /* agent_ssh.c */
+agent_handler agent_prepare, agent_run, agent_end_run;           /* agent_run.c */
 
 /* The share's manifest. */
 const struct manifest *agent_share(const struct agent *agent, size_t i);

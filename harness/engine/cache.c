@@ -117,8 +117,7 @@ int cache_drop(const char *root, const struct manifest *files, double *resident_
 		if (look(fd, entry->size_bytes, &residency, err) < 0)
 			return -1;
 	}
-	*resident_pct = residency.pages ?
-				100.0 * (double)residency.resident / (double)residency.pages :
-				0;
+	*resident_pct =
+		residency.pages ? 100.0 * (double)residency.resident / (double)residency.pages : 0;
 	return 0;
 }

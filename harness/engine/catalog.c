@@ -87,7 +87,8 @@ const struct transport *catalog_transport(const char *name, struct error *err)
 	}
 	const char *near = text_nearest(name, transport_name_at, transport_all());
 	if (near)
-		error_set(err, ERROR_CONFIG, 0, "unknown transport '%s': did you mean '%s'?", name, near);
+		error_set(err, ERROR_CONFIG, 0, "unknown transport '%s': did you mean '%s'?", name,
+			  near);
 	else
 		error_set(err, ERROR_CONFIG, 0,
 			  "unknown transport '%s': `linefill list transports` shows them", name);

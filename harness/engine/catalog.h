@@ -1,5 +1,6 @@
-/* All transports there are for a user: the built-in ones, and the tools described by files in linefill's
- * own folder, the user's (~/.config/linefill/tools) and folders given on the command line. */
+/* All transports there are for a user: the built-in ones, and the tools described by files in
+ * linefill's own folder, the user's (~/.config/linefill/tools) and folders given on the command
+ * line. */
 #ifndef LINEFILL_ENGINE_CATALOG_H
 #define LINEFILL_ENGINE_CATALOG_H
 

@@ -14,15 +14,16 @@
 #include "harness/base/text.h"
 #include "harness/engine/hostcpu.h"
 #include "harness/engine/link.h"
+#include "transports/tool.h"
 
 /* The listening half outwaits the driving one, which decides when time is up. */
 #define LISTENER_SLACK_S 20
 /* For arming, and for the two agents to agree on the end of a failed run. */
-#define AGREE_S          10
+#define AGREE_S 10
 /* A worker that was told to stop gets this long before it is killed. */
-#define STOP_PATIENCE_S  2
+#define STOP_PATIENCE_S 2
 /* A worker that is through may clean up this long. */
-#define CLEANUP_S        10
+#define CLEANUP_S 10
 
 static bool is_driver(const struct half *half)
 {
@@ -43,14 +44,15 @@ static const struct worker *first_failed(const struct half *half)
 	const struct worker *first = NULL;
 	for (size_t i = 0; i < half->plan.instances; i++) {
 		const struct worker *worker = &half->workers[i];
-		if (worker->error.kind != ERROR_NONE && (!first || worker->done_ns < first->done_ns))
+		if (worker->error.kind != ERROR_NONE &&
+		    (!first || worker->done_ns < first->done_ns))
 			first = worker;
 	}
 	return first;
 }
 
-/* Waits for one event: hears workers; *link_ready says that the other half spoke. Pass NULL to leave the
- * link alone. */
+/* Waits for one event: hears workers; *link_ready says that the other half spoke. Pass NULL to
+ * leave the link alone. */
 static int wait_event(struct half *half, bool *link_ready, const struct io_limit *limit,
 		      struct error *err)
 {
@@ -58,7 +60,8 @@ static int wait_event(struct half *half, bool *link_ready, const struct io_limit
 	size_t count = half->plan.instances;
 	for (size_t i = 0; i < count; i++) {
 		bool ended = half->workers[i].stage == WORKER_ENDED;
-		polled[i] = (struct pollfd){ .fd = ended ? -1 : half->workers[i].fd, .events = POLLIN };
+		polled[i] =
+			(struct pollfd){ .fd = ended ? -1 : half->workers[i].fd, .events = POLLIN };
 	}
 	polled[count] = (struct pollfd){ .fd = link_ready ? half->link : -1, .events = POLLIN };
 	polled[count + 1] =
@@ -112,10 +115,19 @@ static struct xfer worker_xfer(const struct half *half, size_t i)
 		.service = plan->service,
 		.token = &share->token,
 		.preserve = plan->preserve,
-		/* The agent keeps the time; this only makes sure that a worker never waits for ever. */
+		/* The agent keeps the time; this only makes sure that a worker never waits for
+		   ever. */
 		.deadline_ns = clock_deadline_ns(plan->timeout_s + LISTENER_SLACK_S + 120),
 		.progress = &half->progress[i],
 	};
+}
+
+void half_command(const struct half *half, struct text *out)
+{
+	struct error err = { 0 };
+	struct xfer xfer = worker_xfer(half, 0);
+	if (tool_is(half->plan.transport) && tool_command(&xfer, out, &err) < 0)
+		log_line(LOG_INFO, "%s", err.message);
 }
 
 static int start_workers(struct half *half, struct error *err)
@@ -148,7 +160,8 @@ int half_prepare(struct half *half, struct half_plan *plan, uint16_t *link_port,
 	for (size_t i = 0; i < HALF_INSTANCES_MAX; i++)
 		half->workers[i] = WORKER_NONE;
 	size_t bytes = half->plan.instances * sizeof(*half->progress);
-	half->progress = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	half->progress =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (half->progress == MAP_FAILED) {
 		half->progress = NULL;
 		return error_system(err, "mmap");
@@ -170,8 +183,8 @@ static int flush_sink(const struct half *half, struct error *err)
 	return 0;
 }
 
-/* Until the other half says something, or a worker fails. Workers that are merely done do not end it,
- * unless until_done. */
+/* Until the other half says something, or a worker fails. Workers that are merely done do not end
+ * it, unless until_done. */
 static int wait_other(struct half *half, bool until_done, const struct io_limit *limit,
 		      enum link_word *word, struct error *err)
 {
@@ -231,8 +244,8 @@ static int run_driver(struct half *half, const struct cancel *cancel, struct hal
 	clock_utc_text(result->start_utc);
 	timing->go_ns = clock_now_ns();
 	limit.deadline_ns = timing->go_ns + (int64_t)(half->plan.timeout_s * (double)NS_PER_S);
-	if (link_say(half->link, LINK_GO, &limit, err) < 0 || drive_workers(half, &limit, err) < 0 ||
-	    flush_sink(half, err) < 0)
+	if (link_say(half->link, LINK_GO, &limit, err) < 0 ||
+	    drive_workers(half, &limit, err) < 0 || flush_sink(half, err) < 0)
 		return -1;
 	timing->end_ns = clock_now_ns();
 	if (link_say(half->link, LINK_DONE, &limit, err) < 0 ||
@@ -259,8 +272,7 @@ static int await_go(struct half *half, const struct cancel *cancel, struct usage
 		return -1;
 	if (word != LINK_ARM)
 		return gave_up(err);
-	if (half->plan.keeper &&
-	    service_drain(half->plan.keeper, service_before, &limit, err) < 0)
+	if (half->plan.keeper && service_drain(half->plan.keeper, service_before, &limit, err) < 0)
 		return -1;
 	if (link_say(half->link, LINK_ARMED, &limit, err) < 0 ||
 	    link_hear(half->link, &word, &limit, err) < 0)
@@ -277,8 +289,8 @@ static void tell_driver_done(struct half *half)
 			log_line(LOG_INFO, "a worker was through before the driver");
 }
 
-static int run_listener(struct half *half, const struct cancel *cancel,
-			struct half_result *result, struct timing *timing)
+static int run_listener(struct half *half, const struct cancel *cancel, struct half_result *result,
+			struct timing *timing)
 {
 	struct error *err = &result->error;
 	struct usage service_before = { 0 };
@@ -289,7 +301,8 @@ static int run_listener(struct half *half, const struct cancel *cancel,
 	clock_utc_text(result->start_utc);
 	if (hostcpu_read(&timing->before, err) < 0)
 		return -1;
-	struct io_limit limit = { .deadline_ns = clock_deadline_ns(half->plan.timeout_s + LISTENER_SLACK_S),
+	struct io_limit limit = { .deadline_ns = clock_deadline_ns(half->plan.timeout_s +
+								   LISTENER_SLACK_S),
 				  .cancel = cancel };
 	if (wait_other(half, false, &limit, &word, err) < 0)
 		return -1;
@@ -316,7 +329,8 @@ static int run_listener(struct half *half, const struct cancel *cancel,
 /* Workers end by themselves; if the run failed, they are asked to, and then made to. */
 static void end_workers(struct half *half, bool failed)
 {
-	struct io_limit limit = { .deadline_ns = clock_deadline_ns(failed ? STOP_PATIENCE_S : CLEANUP_S) };
+	struct io_limit limit = { .deadline_ns =
+					  clock_deadline_ns(failed ? STOP_PATIENCE_S : CLEANUP_S) };
 	pid_t keep[1] = { half->plan.keeper ? half->plan.keeper->child.pid : -1 };
 	for (size_t i = 0; failed && i < half->plan.instances; i++)
 		worker_stop(&half->workers[i]);
@@ -352,8 +366,8 @@ void half_run(struct half *half, const struct cancel *cancel, struct half_result
 {
 	struct timing timing = { 0 };
 	*result = (struct half_result){ .total_s = NAN, .setup_s = NAN, .host_pct = NAN };
-	int outcome = is_driver(half) ? run_driver(half, cancel, result, &timing) :
-					run_listener(half, cancel, result, &timing);
+	int outcome = is_driver(half) ? run_driver(half, cancel, result, &timing)
+				      : run_listener(half, cancel, result, &timing);
 	if (outcome == 0) {
 		result->error = (struct error){ 0 };
 		result->host_pct = hostcpu_busy_pct(timing.before, timing.after);

@@ -1,5 +1,5 @@
-/* One end's half of one run: its workers, the link to the other half, and its part of the measuring. The
- * driving half is the one place where a run is timed. Lives in the agent. */
+/* One end's half of one run: its workers, the link to the other half, and its part of the
+ * measuring. The driving half is the one place where a run is timed. Lives in the agent. */
 #ifndef LINEFILL_ENGINE_HALF_H
 #define LINEFILL_ENGINE_HALF_H
 
@@ -7,6 +7,7 @@
 
 #include "harness/api/transport.h"
 #include "harness/base/clock.h"
+#include "harness/base/text.h"
 #include "harness/base/usage.h"
 #include "harness/engine/service.h"
 #include "harness/engine/worker.h"
@@ -31,24 +32,24 @@ struct half_plan {
 	double timeout_s; /* from go */
 	bool flush;       /* the sink's completion includes a syncfs */
 	char *bind_host, *peer_host;
-	char *scratch;                  /* private folder of this run */
-	struct half_share *shares;      /* one a worker */
+	char *scratch;             /* private folder of this run */
+	struct half_share *shares; /* one a worker */
 	size_t instances;
-	struct token token;             /* of the link */
-	struct endpoint link;           /* driving half: where the listening one waits */
-	const struct service *service;  /* NULL: none is needed */
-	struct service_keeper *keeper;  /* listening half: the service's, for its CPU; or NULL */
-	const int *close_fds;           /* the agent's own, ends with -1 */
+	struct token token;            /* of the link */
+	struct endpoint link;          /* driving half: where the listening one waits */
+	const struct service *service; /* NULL: none is needed */
+	struct service_keeper *keeper; /* listening half: the service's, for its CPU; or NULL */
+	const int *close_fds;          /* the agent's own, ends with -1 */
 };
 
 /* What a half knows afterwards. Unknown numbers are NAN or negative. */
 struct half_result {
-	struct error error;  /* kind NONE: complete */
-	int64_t error_ns;    /* when it went wrong, after go; 0 when it did not */
+	struct error error; /* kind NONE: complete */
+	int64_t error_ns;   /* when it went wrong, after go; 0 when it did not */
 	char start_utc[CLOCK_UTC_SIZE];
-	double total_s;      /* driving half only */
-	double setup_s;      /* sink only */
-	struct usage usage;  /* workers and service, go to completion */
+	double total_s;     /* driving half only */
+	double setup_s;     /* sink only */
+	struct usage usage; /* workers and service, go to completion */
 	bool usage_known;
 	double host_pct;
 	uint64_t progress_bytes, counted_bytes;
@@ -68,6 +69,9 @@ struct half {
  * *link_port say where to connect. */
 int half_prepare(struct half *half, struct half_plan *plan, uint16_t *link_port,
 		 const struct io_limit *limit, struct error *err) MUST_CHECK;
+/* The command that the driving end will run, where the transport is a tool; else nothing is added.
+ */
+void half_command(const struct half *half, struct text *out);
 /* From go to completion. Always fills the result; limit's cancel stops the run. */
 void half_run(struct half *half, const struct cancel *cancel, struct half_result *result);
 /* Ends what still runs and frees the plan. */

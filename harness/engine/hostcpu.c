@@ -9,7 +9,8 @@
 
 int hostcpu_parse(const char *text, struct hostcpu *now, struct error *err)
 {
-	/* proc(5): user nice system idle iowait irq softirq steal (guest times are in user and nice). */
+	/* proc(5): user nice system idle iowait irq softirq steal (guest times are in user and
+	 * nice). */
 	uint64_t t[8] = { 0 };
 	int count = sscanf(text,
 			   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64

@@ -6,8 +6,8 @@
 
 #include "harness/base/error.h"
 
-/* Since boot, summed over CPUs, in clock ticks (10 ms). Busy: user, nice, system, irq and softirq; time
- * waiting for a disk or stolen by a hypervisor is in total only. */
+/* Since boot, summed over CPUs, in clock ticks (10 ms). Busy: user, nice, system, irq and softirq;
+ * time waiting for a disk or stolen by a hypervisor is in total only. */
 struct hostcpu {
 	uint64_t busy, total;
 };

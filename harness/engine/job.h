@@ -1,5 +1,5 @@
-/* Long work of an agent (make a dataset, verify a copy) in a process of its own: it can be stopped, its
- * memory goes with it, and a crash is an error instead of the end of the agent. */
+/* Long work of an agent (make a dataset, verify a copy) in a process of its own: it can be stopped,
+ * its memory goes with it, and a crash is an error instead of the end of the agent. */
 #ifndef LINEFILL_ENGINE_JOB_H
 #define LINEFILL_ENGINE_JOB_H
 
@@ -20,7 +20,7 @@ struct job {
 };
 
 /* Waits for the job; limit's cancel kills it. result may be NULL when result_size is 0. */
-int job_run(const struct job *job, void *result, const struct io_limit *limit, struct error *err)
-	MUST_CHECK;
+int job_run(const struct job *job, void *result, const struct io_limit *limit,
+	    struct error *err) MUST_CHECK;
 
 #endif

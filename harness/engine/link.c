@@ -44,7 +44,8 @@ int link_listen(const char *host, uint16_t *port, struct error *err)
 	if (resolve(host, 0, &found, err) < 0)
 		return -1;
 	AUTO_FD fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int failed = fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, 64) < 0;
+	int failed =
+		fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, 64) < 0;
 	freeaddrinfo(found);
 	if (failed)
 		return error_system(err, "listen on %s", host);

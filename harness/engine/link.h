@@ -8,25 +8,26 @@
 #include "harness/base/io.h"
 
 enum link_word {
-	LINK_ARM = 'A',    /* driver: take your baseline, and say when you have */
-	LINK_ARMED = 'a',  /* listener */
-	LINK_GO = 'G',     /* driver: the clock runs */
-	LINK_DONE = 'D',   /* driver: my workers are through */
+	LINK_ARM = 'A',      /* driver: take your baseline, and say when you have */
+	LINK_ARMED = 'a',    /* listener */
+	LINK_GO = 'G',       /* driver: the clock runs */
+	LINK_DONE = 'D',     /* driver: my workers are through */
 	LINK_COMPLETE = 'C', /* listener: so are mine, flush included */
-	LINK_FAILED = 'F', /* either: give up */
+	LINK_FAILED = 'F',   /* either: give up */
 };
 
-/* Waits on host (a literal address) and any free port; the port goes to *port. Returns the descriptor. */
+/* Waits on host (a literal address) and any free port; the port goes to *port. Returns the
+ * descriptor. */
 int link_listen(const char *host, uint16_t *port, struct error *err) MUST_CHECK;
 /* The first connection that shows the token; others are dropped. Returns the descriptor. */
 int link_accept(int listener, const struct token *token, const struct io_limit *limit,
 		struct error *err) MUST_CHECK;
 int link_connect(const struct endpoint *endpoint, const struct token *token,
 		 const struct io_limit *limit, struct error *err) MUST_CHECK;
-int link_say(int fd, enum link_word word, const struct io_limit *limit, struct error *err)
-	MUST_CHECK;
+int link_say(int fd, enum link_word word, const struct io_limit *limit,
+	     struct error *err) MUST_CHECK;
 /* The next word of the other end. */
-int link_hear(int fd, enum link_word *word, const struct io_limit *limit, struct error *err)
-	MUST_CHECK;
+int link_hear(int fd, enum link_word *word, const struct io_limit *limit,
+	      struct error *err) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
-/* What controller and agents say to each other: a JSON object, plus bytes that are no text (a piece of
- * a manifest). On the wire: "LF1\n", length of the JSON and of the bytes (32 bits each, big-endian),
- * then both. Lengths are bounded before anything is allocated. */
+/* What controller and agents say to each other: a JSON object, plus bytes that are no text (a piece
+ * of a manifest). On the wire: "LF1\n", length of the JSON and of the bytes (32 bits each,
+ * big-endian), then both. Lengths are bounded before anything is allocated. */
 #ifndef LINEFILL_ENGINE_MESSAGE_H
 #define LINEFILL_ENGINE_MESSAGE_H
 
@@ -28,15 +28,16 @@ int message_send(int fd, const struct message *message, const struct io_limit *l
 int message_receive(int fd, struct message *message, const struct io_limit *limit,
 		    struct error *err) MUST_CHECK;
 /* One whole message from memory, as a hostile peer might send it. */
-int message_parse(const void *bytes, size_t count, struct message *message, struct error *err)
-	MUST_CHECK;
+int message_parse(const void *bytes, size_t count, struct message *message,
+		  struct error *err) MUST_CHECK;
 
 /* A reply that carries an error, and back. */
 json_t *message_from_error(const struct error *err);
 /* 0 when the reply is none; else -1 with the error that it carries. */
 int message_to_error(const struct message *reply, struct error *err) MUST_CHECK;
 
-/* Members of an object; a missing or mistyped one gives the fallback. Strings live as long as the object. */
+/* Members of an object; a missing or mistyped one gives the fallback. Strings live as long as the
+ * object. */
 const char *message_text(const json_t *object, const char *key, const char *fallback);
 json_int_t message_whole(const json_t *object, const char *key, json_int_t fallback);
 double message_real(const json_t *object, const char *key, double fallback);

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -37,10 +37,9 @@ static void start_session(struct keeper *keeper)
 	AUTO_FD log = open(keeper->spec->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	struct error err = { 0 };
 	struct child child = CHILD_NONE;
-	struct child_spec spec = { .argv = keeper->spec->argv,
-				   .input = connection,
-				   .output = connection,
-				   .error = log };
+	struct child_spec spec = {
+		.argv = keeper->spec->argv, .input = connection, .output = connection, .error = log
+	};
 	if (child_start(&spec, &child, &err) < 0) {
 		log_line(LOG_WARNING, "%s: %s", keeper->spec->name, err.message);
 		return;
@@ -110,7 +109,8 @@ _Noreturn static void keeper_main(struct keeper *keeper)
 				   { .fd = keeper->signals, .events = POLLIN },
 				   { .fd = keeper->listener, .events = POLLIN } };
 	for (;;) {
-		int ready = poll(polled, ARRAY_SIZE(polled), clock_poll_ms(keeper->drain_deadline_ns));
+		int ready =
+			poll(polled, ARRAY_SIZE(polled), clock_poll_ms(keeper->drain_deadline_ns));
 		if (ready < 0 && errno != EINTR)
 			_exit(126);
 		if (ready == 0) {

@@ -1,7 +1,7 @@
-/* A server of the study's own ("sshd") at the listening end. A keeper process accepts connections on the
- * run's own address and starts one real server process for each (sshd -i on the accepted socket), so
- * that no port can be taken in between, no burst is dropped, and the CPU of every session that ended is
- * known exactly from wait4(2). */
+/* A server of the study's own ("sshd") at the listening end. A keeper process accepts connections
+ * on the run's own address and starts one real server process for each (sshd -i on the accepted
+ * socket), so that no port can be taken in between, no burst is dropped, and the CPU of every
+ * session that ended is known exactly from wait4(2). */
 #ifndef LINEFILL_ENGINE_SERVICE_H
 #define LINEFILL_ENGINE_SERVICE_H
 
@@ -34,10 +34,11 @@ int service_start(struct service_keeper *keeper, const struct service_spec *spec
 /* CPU of the keeper and of all sessions that ended. */
 int service_usage(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
 		  struct error *err) MUST_CHECK;
-/* The same, once no session runs any more: those that do not end within SERVICE_PATIENCE_S are killed. */
+/* The same, once no session runs any more: those that do not end within SERVICE_PATIENCE_S are
+ * killed. */
 #define SERVICE_PATIENCE_S 5
-int service_drain(struct service_keeper *keeper, struct usage *usage,
-		  const struct io_limit *limit, struct error *err) MUST_CHECK;
+int service_drain(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
+		  struct error *err) MUST_CHECK;
 /* Kills the sessions, then the keeper, and reaps. */
 void service_stop(struct service_keeper *keeper);
 

@@ -67,8 +67,8 @@ static bool is_inside(const char *path, const char *folder)
 	return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-/* In byte order what is in a folder need not follow it at once ("a", "a-b", "a/c"), but the first entry
- * with the prefix "a/" comes before any path that sorts after it. */
+/* In byte order what is in a folder need not follow it at once ("a", "a-b", "a/c"), but the first
+ * entry with the prefix "a/" comes before any path that sorts after it. */
 static bool folder_is_empty_at(const struct manifest *whole, size_t folder)
 {
 	const char *path = whole->entries[folder].path;
@@ -89,7 +89,8 @@ static void deal_rest(struct dealer *dealer)
 	size_t turn = 0;
 	for (size_t i = 0; i < whole->count; i++) {
 		enum manifest_type type = whole->entries[i].type;
-		if (type == MANIFEST_LINK || (type == MANIFEST_FOLDER && folder_is_empty_at(whole, i)))
+		if (type == MANIFEST_LINK ||
+		    (type == MANIFEST_FOLDER && folder_is_empty_at(whole, i)))
 			dealer->part[i] = (uint16_t)(turn++ % dealer->parts);
 		else if (type == MANIFEST_FOLDER)
 			dealer->part[i] = UINT16_MAX; /* goes where something in it goes */
@@ -116,12 +117,14 @@ static size_t find_entry(const struct manifest *whole, const char *path, size_t 
 	return SIZE_MAX;
 }
 
-/* Adds the folders above an entry that the part does not have yet; last[i] remembers who was served. */
+/* Adds the folders above an entry that the part does not have yet; last[i] remembers who was
+ * served. */
 static int add_parents(const struct dealer *dealer, size_t entry, size_t part, uint16_t *last,
 		       struct manifest *share, struct error *err)
 {
 	const char *path = dealer->whole->entries[entry].path;
-	for (const char *slash = strrchr(path, '/'); slash; slash = memrchr(path, '/', (size_t)(slash - path))) {
+	for (const char *slash = strrchr(path, '/'); slash;
+	     slash = memrchr(path, '/', (size_t)(slash - path))) {
 		size_t folder = find_entry(dealer->whole, path, (size_t)(slash - path));
 		if (folder == SIZE_MAX)
 			return error_set(err, ERROR_CONFIG, 0, "a manifest lacks a folder it uses");

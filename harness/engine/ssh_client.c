@@ -58,7 +58,8 @@ static void fill_service(struct ssh_client *client, const char *scratch,
 static int write_known_hosts(const struct service *service, const char *host_key, struct error *err)
 {
 	AUTO_TEXT line = { 0 };
-	/* [host]:port is what a client with no alias looks for, the alias what our configuration names. */
+	/* [host]:port is what a client with no alias looks for, the alias what our configuration
+	 * names. */
 	text_addf(&line, "linefill,[%s]:%u %s\n", service->host, service->port, host_key);
 	return file_write_all(service->known_hosts, text_string(&line), line.length, 0600, err);
 }
@@ -66,14 +67,15 @@ static int write_known_hosts(const struct service *service, const char *host_key
 static int write_config(const struct service *service, struct error *err)
 {
 	AUTO_TEXT config = { 0 };
-	text_addf(&config, "Host *\nHostName %s\nPort %u\nUser %s\nIdentityFile %s\n", service->host,
-		  service->port, service->user, service->key_file);
+	text_addf(&config, "Host *\nHostName %s\nPort %u\nUser %s\nIdentityFile %s\n",
+		  service->host, service->port, service->user, service->key_file);
 	text_addf(&config, "UserKnownHostsFile %s\nHostKeyAlias linefill\n", service->known_hosts);
-	text_add(&config, "GlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\n"
-			  "CheckHostIP no\nIdentitiesOnly yes\nIdentityAgent none\nBatchMode yes\n"
-			  "PreferredAuthentications publickey\nControlMaster no\nControlPath none\n"
-			  "ForwardX11 no\nForwardAgent no\nClearAllForwardings yes\nCompression no\n"
-			  "RequestTTY no\nUpdateHostKeys no\nConnectTimeout 20\nLogLevel ERROR\n");
+	text_add(&config,
+		 "GlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\n"
+		 "CheckHostIP no\nIdentitiesOnly yes\nIdentityAgent none\nBatchMode yes\n"
+		 "PreferredAuthentications publickey\nControlMaster no\nControlPath none\n"
+		 "ForwardX11 no\nForwardAgent no\nClearAllForwardings yes\nCompression no\n"
+		 "RequestTTY no\nUpdateHostKeys no\nConnectTimeout 20\nLogLevel ERROR\n");
 	if (service->cipher[0])
 		text_addf(&config, "Ciphers %s\n", service->cipher);
 	if (service->mac[0])
@@ -97,21 +99,23 @@ int ssh_client_parse_log(const char *log, struct ssh_client *client, struct erro
 	const char *line = strstr(log, mark);
 	if (!line || sscanf(line + strlen(mark), "%63s MAC: %63s", client->negotiated_cipher,
 			    client->negotiated_mac) != 2)
-		return error_set(err, ERROR_TOOL, 0, "ssh -v does not say which cipher was negotiated");
+		return error_set(err, ERROR_TOOL, 0,
+				 "ssh -v does not say which cipher was negotiated");
 	/* An authenticated cipher has no MAC of its own. */
 	if (strcmp(client->negotiated_mac, "<implicit>") == 0)
 		text_copy(client->negotiated_mac, sizeof(client->negotiated_mac), "implicit");
 	return 0;
 }
 
-int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit,
-			 struct error *err)
+int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit, struct error *err)
 {
 	AUTO_TEXT log_path = { 0 };
 	text_addf(&log_path, "%s.preflight", client->service.ssh_config);
 	const char *config = client->service.ssh_config;
-	const char *argv[] = { "ssh", "-v", "-E", text_string(&log_path), "-F", config,
-			       client->service.host, "true", NULL };
+	const char *argv[] = {
+		"ssh",  "-v", "-E", text_string(&log_path), "-F", config, client->service.host,
+		"true", NULL
+	};
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	AUTO_TEXT output = { 0 };
 	AUTO_FREE char *log = NULL;
@@ -123,14 +127,16 @@ int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit
 		return -1;
 	if (status != 0) {
 		char *last = strrchr(text_trim(log), '\n');
-		return error_set(err, ERROR_TOOL, status, "the private sshd refused a login: %s; %s",
-				 child_status_text(status, text, sizeof(text)), last ? last + 1 : log);
+		return error_set(
+			err, ERROR_TOOL, status, "the private sshd refused a login: %s; %s",
+			child_status_text(status, text, sizeof(text)), last ? last + 1 : log);
 	}
 	if (output.length > 0)
-		return error_set(err, ERROR_TOOL, 0,
-				 "the login at the sink prints text (\"%.80s\"), which breaks tools "
-				 "that talk over ssh: silence the shell's start-up files",
-				 text_trim(output.data));
+		return error_set(
+			err, ERROR_TOOL, 0,
+			"the login at the sink prints text (\"%.80s\"), which breaks tools "
+			"that talk over ssh: silence the shell's start-up files",
+			text_trim(output.data));
 	return ssh_client_parse_log(log, client, err);
 }
 

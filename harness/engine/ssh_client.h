@@ -1,5 +1,5 @@
-/* The driving end's side of the private OpenSSH server: a throwaway key, and a configuration that names
- * this server and takes nothing from the user's own. */
+/* The driving end's side of the private OpenSSH server: a throwaway key, and a configuration that
+ * names this server and takes nothing from the user's own. */
 #ifndef LINEFILL_ENGINE_SSH_CLIENT_H
 #define LINEFILL_ENGINE_SSH_CLIENT_H
 
@@ -19,11 +19,12 @@ struct ssh_server_facts {
 	const char *host;
 	uint16_t port;
 	const char *user, *host_key;
-	const char *cipher, *mac; /* "" is the tools' default */
+	const char *cipher, *mac;      /* "" is the tools' default */
 	const char *program, *scratch; /* our binary and the agent's folder, at the server's end */
 };
 
-/* Makes the client's key pair in scratch if there is none, and reads the public half; the caller frees. */
+/* Makes the client's key pair in scratch if there is none, and reads the public half; the caller
+ * frees. */
 int ssh_client_key(const char *scratch, char **public_key, const struct io_limit *limit,
 		   struct error *err) MUST_CHECK;
 /* Writes known_hosts and ssh_config, and fills client->service. */

@@ -11,22 +11,24 @@
 #include "harness/base/files.h"
 #include "harness/base/log.h"
 
-#define KEY_FILE_MAX     16384
-#define LOG_TAIL         4096
-/* sshd started by root insists on this folder, which is gone after a boot without the system's sshd. */
-#define PRIVSEP_FOLDER   "/run/sshd"
+#define KEY_FILE_MAX 16384
+#define LOG_TAIL     4096
+/* sshd started by root insists on this folder, which is gone after a boot without the system's
+ * sshd. */
+#define PRIVSEP_FOLDER "/run/sshd"
 
 int ssh_make_key(const char *path, const struct io_limit *limit, struct error *err)
 {
-	const char *argv[] = { "ssh-keygen", "-q",	 "-t", "ed25519", "-N", "",
-			       "-C",	     "linefill", "-f", path,	  NULL };
+	const char *argv[] = { "ssh-keygen", "-q",       "-t", "ed25519", "-N", "",
+			       "-C",         "linefill", "-f", path,      NULL };
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	AUTO_TEXT output = { 0 };
 	int status = 0;
 	if (child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
 		return -1;
 	if (status != 0)
-		return error_set(err, ERROR_TOOL, status, "ssh-keygen failed: %s", text_string(&output));
+		return error_set(err, ERROR_TOOL, status, "ssh-keygen failed: %s",
+				 text_string(&output));
 	return 0;
 }
 
@@ -35,8 +37,8 @@ static int find_user(struct ssh_server *server, struct error *err)
 	errno = 0;
 	const struct passwd *user = getpwuid(geteuid());
 	if (!user)
-		return error_set(err, ERROR_SYSTEM, errno, "user %u has no entry in the user database",
-				 (unsigned)geteuid());
+		return error_set(err, ERROR_SYSTEM, errno,
+				 "user %u has no entry in the user database", (unsigned)geteuid());
 	text_copy(server->user, sizeof(server->user), user->pw_name);
 	return 0;
 }
@@ -63,13 +65,15 @@ static int write_config(const struct ssh_server *server, const struct workspace 
 	const char *scratch = workspace->scratch;
 	text_addf(&config, "HostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\n", scratch,
 		  scratch);
-	text_add(&config, "AuthenticationMethods publickey\nUsePAM no\nStrictModes no\nPidFile none\n"
-			  "PermitRootLogin prohibit-password\nPermitUserRC no\nPrintMotd no\n"
-			  "PrintLastLog no\nUseDNS no\nX11Forwarding no\nAllowTcpForwarding no\n"
-			  "AllowAgentForwarding no\nLoginGraceTime 30\nLogLevel INFO\n"
-			  "Subsystem sftp internal-sftp\n");
+	text_add(&config,
+		 "AuthenticationMethods publickey\nUsePAM no\nStrictModes no\nPidFile none\n"
+		 "PermitRootLogin prohibit-password\nPermitUserRC no\nPrintMotd no\n"
+		 "PrintLastLog no\nUseDNS no\nX11Forwarding no\nAllowTcpForwarding no\n"
+		 "AllowAgentForwarding no\nLoginGraceTime 30\nLogLevel INFO\n"
+		 "Subsystem sftp internal-sftp\n");
 	text_addf(&config, "AllowUsers %s\n", server->user);
-	/* HOME: an empty one, so that no start-up file of the user's shell can print or alter anything. */
+	/* HOME: an empty one, so that no start-up file of the user's shell can print or alter
+	 * anything. */
 	text_addf(&config,
 		  "SetEnv LC_ALL=C \"HOME=%s/home\" \"" WORKSPACE_ENV
 		  "=%s\" \"LINEFILL_PROGRAM=%s\" \"LINEFILL_SCRATCH=%s\"\n",

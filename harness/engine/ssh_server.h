@@ -1,6 +1,6 @@
-/* The study's private OpenSSH server at the listening end: own host key, one authorised throwaway key,
- * nothing of the system's configuration. The same code as root and as an ordinary user, who can only
- * log in as itself. */
+/* The study's private OpenSSH server at the listening end: own host key, one authorised throwaway
+ * key, nothing of the system's configuration. The same code as root and as an ordinary user, who
+ * can only log in as itself. */
 #ifndef LINEFILL_ENGINE_SSH_SERVER_H
 #define LINEFILL_ENGINE_SSH_SERVER_H
 

@@ -1,4 +1,5 @@
-/* The proof: what lies at the sink is what the manifest promises, read back and hashed on all cores. */
+/* The proof: what lies at the sink is what the manifest promises, read back and hashed on all
+ * cores. */
 #ifndef LINEFILL_ENGINE_VERIFY_H
 #define LINEFILL_ENGINE_VERIFY_H
 
@@ -6,7 +7,8 @@
 #include "harness/base/error.h"
 #include "harness/base/io.h"
 
-/* 0 when the copy in root is right, with its payload in *bytes; INTEGRITY with the first difference when not. */
+/* 0 when the copy in root is right, with its payload in *bytes; INTEGRITY with the first difference
+ * when not. */
 int verify_copy(const struct manifest *wanted, const char *root, enum preserve preserve,
 		uint64_t *bytes, const struct io_limit *limit, struct error *err) MUST_CHECK;
 

@@ -42,7 +42,8 @@ static int move_data(int fd, struct xfer *xfer, const struct endpoint *endpoint,
 		return -1;
 	int (*move)(struct xfer *, struct error *) =
 		xfer->side == XFER_SOURCE ? transport->send : transport->receive;
-	/* Where a server does this end, there is nothing to do but to keep it until the driver is done. */
+	/* Where a server does this end, there is nothing to do but to keep it until the driver is
+	 * done. */
 	if (!move && !is_driver(xfer))
 		return wait_for_word(fd, xfer, err);
 	if (move && move(xfer, err) < 0)

@@ -1,6 +1,6 @@
 /* One half of one transfer, in a process of its own: the only caller of transport operations. The
- * worker is the leader of a process group and adopts orphans, so that it can be killed with all that it
- * started, and its CPU is all that this end's half used. */
+ * worker is the leader of a process group and adopts orphans, so that it can be killed with all
+ * that it started, and its CPU is all that this end's half used. */
 #ifndef LINEFILL_ENGINE_WORKER_H
 #define LINEFILL_ENGINE_WORKER_H
 
@@ -32,14 +32,15 @@ struct worker {
 #define WORKER_NONE ((struct worker){ .child = CHILD_NONE, .fd = -1, .stage = WORKER_ENDED })
 
 /* Forks; the worker starts to prepare at once. xfer must be complete but for cancel and report, and
- * stays the caller's (the worker has a copy). close_fds: descriptors of the agent's that the worker has
- * no business with, ends with -1. */
+ * stays the caller's (the worker has a copy). close_fds: descriptors of the agent's that the worker
+ * has no business with, ends with -1. */
 int worker_start(struct worker *worker, const struct xfer *xfer, const int *close_fds,
 		 struct error *err) MUST_CHECK;
-/* The driving end's workers wait for this after READY; at the listening end it says that the driver is
- * done, for workers that have nothing to move. */
+/* The driving end's workers wait for this after READY; at the listening end it says that the driver
+ * is done, for workers that have nothing to move. */
 int worker_go(struct worker *worker, struct error *err) MUST_CHECK;
-/* Call when fd is readable: takes what the worker says; a worker that died becomes ENDED with an error. */
+/* Call when fd is readable: takes what the worker says; a worker that died becomes ENDED with an
+ * error. */
 void worker_listen(struct worker *worker);
 /* Asks it to stop (SIGTERM to the worker only). */
 void worker_stop(struct worker *worker);

@@ -20,10 +20,10 @@
 #include "harness/base/log.h"
 #include "harness/base/text.h"
 
-#define PREFIX         "linefill-"
-#define LOCK_NAME      "lock"
-#define JOURNAL_NAME   "journal"
-#define JOURNAL_MAX    (1 << 20)
+#define PREFIX          "linefill-"
+#define LOCK_NAME       "lock"
+#define JOURNAL_NAME    "journal"
+#define JOURNAL_MAX     (1 << 20)
 #define ENVIRONMENT_MAX (1 << 20)
 /* A folder without a lock file was made a moment ago, or its agent died in that moment. */
 #define UNLOCKED_GRACE_S 60
@@ -94,10 +94,11 @@ int workspace_add_data(struct workspace *workspace, const char *location, struct
 	const char *base = workspace_location(location);
 	struct stat status;
 	if (base[0] != '/' || !path_is_plain(base))
-		return error_set(err, ERROR_CONFIG, 0,
-				 "location %s: an absolute path of letters, digits and ._/@%%+=,- is "
-				 "needed, since tools pass it through remote shells",
-				 base);
+		return error_set(
+			err, ERROR_CONFIG, 0,
+			"location %s: an absolute path of letters, digits and ._/@%%+=,- is "
+			"needed, since tools pass it through remote shells",
+			base);
 	if (stat(base, &status) < 0)
 		return error_system(err, "location %s", base);
 	if (!S_ISDIR(status.st_mode))

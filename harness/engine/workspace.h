@@ -1,7 +1,8 @@
 /* An agent's private folders: one for keys, configuration and logs, one for data. Both are 0700 and
- * have a random name. A lock is held on the first while the agent lives; what must be undone is written
- * to its journal before it is done, so that the next agent to start can sweep up after one that was
- * killed: its processes (they carry LINEFILL_RUN=ID in their environment), its data, its folder. */
+ * have a random name. A lock is held on the first while the agent lives; what must be undone is
+ * written to its journal before it is done, so that the next agent to start can sweep up after one
+ * that was killed: its processes (they carry LINEFILL_RUN=ID in their environment), its data, its
+ * folder. */
 #ifndef LINEFILL_ENGINE_WORKSPACE_H
 #define LINEFILL_ENGINE_WORKSPACE_H
 
@@ -21,11 +22,11 @@ struct workspace {
 /* id must be a plain word: it becomes part of names. */
 int workspace_open(struct workspace *workspace, const char *id, struct error *err) MUST_CHECK;
 /* Makes the data folder in location: "ram" or an existing folder. */
-int workspace_add_data(struct workspace *workspace, const char *location, struct error *err)
-	MUST_CHECK;
+int workspace_add_data(struct workspace *workspace, const char *location,
+		       struct error *err) MUST_CHECK;
 /* Records a folder that was made outside and is to be removed (rmdir) once it is empty. */
-int workspace_note_folder(struct workspace *workspace, const char *path, struct error *err)
-	MUST_CHECK;
+int workspace_note_folder(struct workspace *workspace, const char *path,
+			  struct error *err) MUST_CHECK;
 /* Undoes everything that the journal names, then removes the folders. Problems are logged. */
 void workspace_close(struct workspace *workspace);
 /* Does the same for the workspaces of this user whose agent is gone. */

@@ -1,0 +1,91 @@
+#include "harness/cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/text.h"
+
+#define OPTIONS_MAX 64
+
+int cli_fail(const struct error *err)
+{
+	char shown[sizeof(err->message) * 4];
+	text_escape_terminal(shown, sizeof(shown), err->message);
+	fprintf(stderr, "linefill: %s\n", shown);
+	if (err->kind == ERROR_CANCELLED)
+		return CLI_INTERRUPTED;
+	return err->kind == ERROR_CONFIG ? CLI_USAGE : CLI_RUNS_FAILED;
+}
+
+static const struct argp_option *find_option(const struct argp *argp, const char *name,
+					     size_t length)
+{
+	const struct argp_option *prefix = NULL;
+	for (const struct argp_option *option = argp->options; option->name || option->doc;
+	     option++) {
+		if (!option->name || strncmp(option->name, name, length) != 0)
+			continue;
+		if (strlen(option->name) == length)
+			return option;
+		prefix = option;
+	}
+	return prefix;
+}
+
+static void refuse_option(const struct argp *argp, const char *verb, const char *name)
+{
+	const char *known[OPTIONS_MAX] = { "help", "usage" };
+	size_t count = 2;
+	for (const struct argp_option *option = argp->options; option->name || option->doc;
+	     option++)
+		if (option->name && count + 1 < OPTIONS_MAX)
+			known[count++] = option->name;
+	const char *near = text_nearest_in(name, known);
+	fprintf(stderr, "linefill: unknown option '--%s'", name);
+	if (near)
+		fprintf(stderr, ": did you mean '--%s'?", near);
+	fprintf(stderr, "\nTry `linefill %s --help`.\n", verb);
+	exit(CLI_USAGE);
+}
+
+/* argp would only say that it does not know the option. */
+static void check_long_options(const struct argp *argp, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strncmp(argv[i], "--", 2) != 0) {
+			/* A short option's separate value may look like anything. */
+			const struct argp_option *option = argp->options;
+			while ((option->name || option->doc) &&
+			       !(argv[i][0] == '-' && option->key == argv[i][1] && !argv[i][2]))
+				option++;
+			i += (option->name || option->doc) && option->arg;
+			continue;
+		}
+		const char *name = argv[i] + 2;
+		size_t length = strcspn(name, "=");
+		if (strncmp(name, "help", length) == 0 || strncmp(name, "usage", length) == 0)
+			continue;
+		const struct argp_option *option = find_option(argp, name, length);
+		if (!option) {
+			argv[i][2 + length] = '\0';
+			refuse_option(argp, argv[0], name);
+		} else if (option->arg && name[length] != '=') {
+			i++;
+		}
+	}
+}
+
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+	char *verb = argv[0];
+	char name[64];
+	snprintf(name, sizeof(name), "linefill %s", verb);
+	argp_err_exit_status = CLI_USAGE;
+	check_long_options(argp, argc, argv);
+	argv[0] = name; /* for usage messages */
+	error_t problem = argp_parse(argp, argc, argv, 0, NULL, input);
+	argv[0] = verb;
+	if (problem)
+		exit(CLI_USAGE);
+}

@@ -1,0 +1,30 @@
+/* One file a verb. Only this folder prints and exits. */
+#ifndef LINEFILL_CLI_CLI_H
+#define LINEFILL_CLI_CLI_H
+
+#include <argp.h>
+
+#include "harness/base/error.h"
+
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_RUNS_FAILED = 1, /* some row is neither ok, unsupported nor unavailable */
+	CLI_USAGE = 2,       /* usage or configuration */
+	CLI_INTERRUPTED = 130,
+};
+
+/* argv[0] is the verb. The return value is the exit status. */
+int cmd_run(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_dataset(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_agent(int argc, char **argv);
+int cmd_receive(int argc, char **argv);
+
+/* argp_parse, but an unknown long option is answered with the nearest known one. Ends the process
+ * with CLI_USAGE on errors and CLI_OK after --help. */
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* Prints "linefill: message" on standard error; returns the exit status for its kind. */
+int cli_fail(const struct error *err);
+
+#endif

@@ -1,0 +1,206 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "datasets/registry.h"
+#include "harness/base/cancel.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+#include "harness/cli/cli.h"
+#include "harness/engine/verify.h"
+
+struct arguments {
+	char *verb, *recipe, *folder, *manifest;
+	char *words[3];
+	size_t count;
+	uint64_t seed;
+	enum preserve preserve;
+};
+
+enum { KEY_SEED = 256, KEY_MANIFEST, KEY_PRESERVE };
+
+static const struct argp_option options[] = {
+	{ "seed", KEY_SEED, "N", 0, "make: the same seed makes the same bytes (default: 1)", 0 },
+	{ "manifest", KEY_MANIFEST, "FILE", 0, "Where the manifest is (default: DIR.manifest)", 0 },
+	{ "preserve", KEY_PRESERVE, "content|mode|all", 0,
+	  "verify: what must be alike besides names and contents (default: mode)", 0 },
+	{ 0 },
+};
+
+static void parse_preserve(const char *argument, struct arguments *arguments,
+			   struct argp_state *state)
+{
+	for (int i = 0; preserve_names[i]; i++) {
+		if (strcmp(preserve_names[i], argument) != 0)
+			continue;
+		arguments->preserve = (enum preserve)i;
+		return;
+	}
+	argp_error(state, "--preserve %s: content, mode or all is expected", argument);
+}
+
+static void check_words(struct arguments *arguments, struct argp_state *state)
+{
+	const char *verb = arguments->count ? arguments->words[0] : "";
+	if (strcmp(verb, "make") == 0 && arguments->count == 3) {
+		arguments->recipe = arguments->words[1];
+		arguments->folder = arguments->words[2];
+	} else if (strcmp(verb, "verify") == 0 && arguments->count == 2) {
+		arguments->folder = arguments->words[1];
+	} else {
+		argp_error(state, "`make RECIPE[:OPT=VALUE,...] DIR` or `verify DIR` is expected");
+	}
+	arguments->verb = arguments->words[0];
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	switch (key) {
+	case KEY_SEED:
+		if (!text_to_u64(argument, &arguments->seed))
+			argp_error(state, "--seed %s: a whole number is expected", argument);
+		return 0;
+	case KEY_MANIFEST:
+		arguments->manifest = argument;
+		return 0;
+	case KEY_PRESERVE:
+		parse_preserve(argument, arguments, state);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->count == ARRAY_SIZE(arguments->words))
+			argp_error(state, "too many arguments");
+		arguments->words[arguments->count++] = argument;
+		return 0;
+	case ARGP_KEY_END:
+		check_words(arguments, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "make RECIPE[:OPT=VALUE,...] DIR\nverify DIR",
+	.doc = "Make a dataset in DIR (new or empty) with its manifest beside it, or compare what "
+	       "is in "
+	       "DIR with that manifest. `linefill list datasets` shows the recipes.",
+};
+
+static const char *name_at(const void *context, size_t i)
+{
+	const struct dataset *const *all = context;
+	return all[i] ? all[i]->name : NULL;
+}
+
+static const struct dataset *find(const char *name, struct error *err)
+{
+	const struct dataset *dataset = dataset_find(name);
+	const char *near = text_nearest(name, name_at, dataset_all());
+	if (!dataset && near)
+		error_set(err, ERROR_CONFIG, 0, "unknown dataset '%s': did you mean '%s'?", name,
+			  near);
+	else if (!dataset)
+		error_set(err, ERROR_CONFIG, 0,
+			  "unknown dataset '%s': `linefill list datasets` shows them", name);
+	return dataset;
+}
+
+static int empty_folder(const char *path, struct error *err)
+{
+	bool empty = true;
+	if (folder_make_all(path, err) < 0 || folder_is_empty(path, &empty, err) < 0)
+		return -1;
+	return empty ? 0
+		     : error_set(err, ERROR_CONFIG, 0,
+				 "%s is not empty: a dataset goes to a new folder", path);
+}
+
+static void print_manifest(const struct manifest *manifest)
+{
+	char digest[MANIFEST_DIGEST_SIZE], bytes[32];
+	manifest_digest_text(manifest, digest);
+	printf("%llu files, %llu folders, %llu links, %s (%llu bytes), digest %s\n",
+	       (unsigned long long)manifest->files, (unsigned long long)manifest->folders,
+	       (unsigned long long)manifest->links,
+	       text_from_bytes(bytes, sizeof(bytes), manifest->bytes),
+	       (unsigned long long)manifest->bytes, digest);
+}
+
+static int make(const struct arguments *arguments, const char *manifest_path,
+		const struct cancel *cancel, struct error *err)
+{
+	char *items = strchr(arguments->recipe, ':');
+	struct manifest manifest = { 0 };
+	if (items)
+		*items++ = '\0';
+	const struct dataset *dataset = find(arguments->recipe, err);
+	AUTO_FREE void *values = calloc(1, dataset ? dataset->options_size + 1 : 1);
+	struct dataset_estimate estimate;
+	if (!dataset || !values || option_defaults(dataset->options, values, err) < 0 ||
+	    option_set_all(dataset->options, values, items ? items : "", err) < 0 ||
+	    (dataset->settle && dataset->settle(values, err) < 0) ||
+	    dataset->plan(values, &estimate, err) < 0 || empty_folder(arguments->folder, err) < 0)
+		return -1;
+	const struct dataset_job job = { .options = values,
+					 .seed = arguments->seed,
+					 .root = arguments->folder,
+					 .manifest = &manifest,
+					 .cancel = cancel,
+					 .deadline_ns = CLOCK_NEVER };
+	int outcome = dataset->make(&job, err);
+	if (outcome == 0)
+		outcome = manifest_save(&manifest, manifest_path, err);
+	if (outcome == 0)
+		print_manifest(&manifest);
+	manifest_free(&manifest);
+	return outcome;
+}
+
+static int verify(const struct arguments *arguments, const char *manifest_path,
+		  const struct cancel *cancel, struct error *err)
+{
+	const struct io_limit limit = { .deadline_ns = CLOCK_NEVER, .cancel = cancel };
+	struct manifest manifest = { 0 };
+	uint64_t bytes = 0;
+	if (manifest_load(&manifest, manifest_path, err) < 0)
+		return -1;
+	int outcome =
+		verify_copy(&manifest, arguments->folder, arguments->preserve, &bytes, &limit, err);
+	if (outcome == 0)
+		print_manifest(&manifest);
+	manifest_free(&manifest);
+	return outcome;
+}
+
+static char *default_manifest(const char *folder)
+{
+	AUTO_TEXT path = { 0 };
+	size_t length = strlen(folder);
+	while (length > 1 && folder[length - 1] == '/')
+		length--;
+	text_add_bytes(&path, folder, length);
+	text_add(&path, ".manifest");
+	return text_take(&path);
+}
+
+int cmd_dataset(int argc, char **argv)
+{
+	static struct cancel cancel; /* a signal handler knows it */
+	struct arguments arguments = { .seed = 1, .preserve = PRESERVE_MODE };
+	struct error err = { 0 };
+	cli_parse(&argp, argc, argv, &arguments);
+	if (cancel_open(&cancel, &err) < 0 || cancel_on_signals(&cancel, &err) < 0)
+		return cli_fail(&err);
+	AUTO_FREE char *manifest = arguments.manifest ? strdup(arguments.manifest)
+						      : default_manifest(arguments.folder);
+	int outcome = strcmp(arguments.verb, "make") == 0
+			      ? make(&arguments, manifest, &cancel, &err)
+			      : verify(&arguments, manifest, &cancel, &err);
+	return outcome < 0 ? cli_fail(&err) : CLI_OK;
+}

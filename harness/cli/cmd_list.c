@@ -1,0 +1,286 @@
+#include <ctype.h>
+#include <dirent.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/registry.h"
+#include "harness/api/result.h"
+#include "harness/api/transport.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
+#include "harness/base/inifile.h"
+#include "harness/cli/cli.h"
+#include "harness/engine/catalog.h"
+#include "harness/engine/studies.h"
+#include "harness/engine/study.h"
+#include "transports/registry.h"
+
+struct arguments {
+	char *what, *name;
+	bool json;
+};
+
+enum { KEY_JSON = 256, KEY_TOOLS };
+
+static const struct argp_option options[] = {
+	{ "json", KEY_JSON, 0, 0, "As JSON", 0 },
+	{ "tools", KEY_TOOLS, "DIR", 0, "Also take tool files (*.ini) from this folder", 0 },
+	{ 0 },
+};
+
+static const char *const subjects[] = { "transports", "datasets", "fields", "studies", NULL };
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	switch (key) {
+	case KEY_JSON:
+		arguments->json = true;
+		return 0;
+	case KEY_TOOLS:
+		catalog_add_folder(argument);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->name)
+			argp_error(state, "too many arguments");
+		if (arguments->what)
+			arguments->name = argument;
+		else
+			arguments->what = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[transports|datasets|fields|studies] [NAME]",
+	.doc = "Show what there is (default: transports). With the NAME of a transport or dataset: "
+	       "its "
+	       "options with values, units and defaults.",
+};
+
+/* Every list is built as JSON first, an array of objects; the text form is made from it. */
+
+static json_t *option_list(const struct option_def *defs)
+{
+	json_t *list = json_array();
+	for (const struct option_def *def = defs; def && def->name; def++)
+		json_array_append_new(list, json_pack("{s:s,s:s,s:s?,s:s}", "name", def->name,
+						      "default", def->fallback, "unit", def->unit,
+						      "help", def->help));
+	return list;
+}
+
+static json_t *cap_list(uint32_t caps)
+{
+	json_t *list = json_array();
+	for (uint32_t bit = 1; bit; bit <<= 1)
+		if (caps & bit && transport_cap_name((enum transport_cap)bit))
+			json_array_append_new(
+				list, json_string(transport_cap_name((enum transport_cap)bit)));
+	return list;
+}
+
+static json_t *transport_object(const struct transport *transport)
+{
+	struct probe probe = { 0 };
+	struct error reason = { 0 };
+	bool usable = transport->probe(transport, &probe, &reason) == 0;
+	json_t *object = json_pack(
+		"{s:s,s:s,s:b,s:s,s:o,s:o}", "name", transport->name, "summary", transport->summary,
+		"available", usable, "driver", transport->driver == XFER_SOURCE ? "source" : "sink",
+		"caps", cap_list(transport->caps), "options", option_list(transport->options));
+	if (usable)
+		json_object_set_new(object, "version", json_string(probe.version));
+	else
+		json_object_set_new(object, "reason", json_string(reason.message));
+	return object;
+}
+
+static json_t *list_transports(void)
+{
+	json_t *list = json_array();
+	const char *name = NULL;
+	const char *reason = NULL;
+	for (const struct transport *const *all = transport_all(); *all; all++)
+		json_array_append_new(list, transport_object(*all));
+	for (size_t i = 0; transport_missing(i, &name, &reason); i++)
+		json_array_append_new(list, json_pack("{s:s,s:s,s:b,s:s}", "name", name, "summary",
+						      "", "available", 0, "reason", reason));
+	return list;
+}
+
+static json_t *list_datasets(void)
+{
+	json_t *list = json_array();
+	for (const struct dataset *const *all = dataset_all(); *all; all++)
+		json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "name", (*all)->name,
+						      "summary", (*all)->summary, "options",
+						      option_list((*all)->options)));
+	return list;
+}
+
+static json_t *list_fields(void)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < result_fields_count; i++)
+		json_array_append_new(
+			list, json_pack("{s:s,s:s,s:s}", "name", result_fields[i].name, "unit",
+					result_fields[i].unit, "summary", result_fields[i].help));
+	return list;
+}
+
+static int is_study(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+	return dot && strcmp(dot, ".ini") == 0;
+}
+
+/* The title is all that is read: a study for tools that are not here is still a study. */
+static void study_title(const char *path, struct text *title)
+{
+	AUTO_FREE char *text = NULL;
+	struct inifile file = { 0 };
+	size_t count = 0;
+	if (file_read_all(path, 1 << 20, &text, &count, NULL) < 0 ||
+	    inifile_parse(&file, path, text, count, NULL) < 0)
+		return;
+	for (size_t i = 0; i < file.entries_count; i++)
+		if (strcmp(file.sections[file.entries[i].section].name, "study") == 0 &&
+		    strcmp(file.entries[i].key, "title") == 0)
+			text_add(title, file.entries[i].value);
+	inifile_free(&file);
+}
+
+static json_t *list_studies(void)
+{
+	json_t *list = json_array();
+	struct dirent **entries = NULL;
+	int count = scandir(studies_folder(), &entries, is_study, alphasort);
+	for (int i = 0; i < count; i++) {
+		AUTO_TEXT title = { 0 };
+		AUTO_FREE char *path = path_join(studies_folder(), entries[i]->d_name);
+		study_title(path, &title);
+		*strrchr(entries[i]->d_name, '.') = '\0';
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s,s:s}", "name", entries[i]->d_name,
+						"summary", text_string(&title), "path", path));
+		free(entries[i]);
+	}
+	free(entries);
+	return list;
+}
+
+static const char *member(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+	return value ? value : "";
+}
+
+static void print_line(const json_t *object)
+{
+	char shown[1024];
+	const char *detail = json_object_get(object, "version") ? member(object, "version")
+			     : json_object_get(object, "unit")  ? member(object, "unit")
+								: "";
+	printf("%-22s ", member(object, "name"));
+	if (json_is_false(json_object_get(object, "available"))) {
+		text_escape_terminal(shown, sizeof(shown), member(object, "reason"));
+		printf("not available: %s\n", shown);
+		return;
+	}
+	text_escape_terminal(shown, sizeof(shown), member(object, "summary"));
+	printf("%s", shown);
+	if (*detail) {
+		text_escape_terminal(shown, sizeof(shown), detail);
+		printf(" [%s]", shown);
+	}
+	printf("\n");
+}
+
+static int show_options(const char *name, const char *summary, const struct option_def *defs)
+{
+	AUTO_TEXT text = { 0 };
+	option_help(defs, 2, &text);
+	printf("%s: %s\n%s", name, summary, text.length ? "Options:\n" : "No options.\n");
+	fputs(text_string(&text), stdout);
+	return CLI_OK;
+}
+
+static int show_one(const struct arguments *arguments)
+{
+	struct error err = { 0 };
+	if (strcmp(arguments->what, "datasets") == 0) {
+		const struct dataset *dataset = dataset_find(arguments->name);
+		if (dataset)
+			return show_options(dataset->name, dataset->summary, dataset->options);
+		error_set(&err, ERROR_CONFIG, 0, "unknown dataset '%s'", arguments->name);
+		return cli_fail(&err);
+	}
+	if (strcmp(arguments->what, "transports") != 0) {
+		error_set(&err, ERROR_CONFIG, 0, "%s have no details", arguments->what);
+		return cli_fail(&err);
+	}
+	const struct transport *transport = catalog_transport(arguments->name, &err);
+	if (!transport)
+		return cli_fail(&err);
+	int status = show_options(transport->name, transport->summary, transport->options);
+	printf("In a study file, beside its own options:\n");
+	AUTO_TEXT common = { 0 };
+	option_help(study_case_options, 2, &common);
+	fputs(text_string(&common), stdout);
+	return status;
+}
+
+static json_t *build_list(const char *what)
+{
+	if (strcmp(what, "transports") == 0)
+		return list_transports();
+	if (strcmp(what, "datasets") == 0)
+		return list_datasets();
+	if (strcmp(what, "fields") == 0)
+		return list_fields();
+	return strcmp(what, "studies") == 0 ? list_studies() : NULL;
+}
+
+static int unknown_subject(const char *what)
+{
+	struct error err = { 0 };
+	const char *near = text_nearest_in(what, subjects);
+	error_set(&err, ERROR_CONFIG, 0,
+		  "unknown list '%s'%s%s%s (known are transports, datasets, fields, studies)", what,
+		  near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return cli_fail(&err);
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	catalog_load();
+	cli_parse(&argp, argc, argv, &arguments);
+	if (!arguments.what)
+		arguments.what = (char *)subjects[0];
+	json_t *list = NULL;
+	if (arguments.name && !arguments.json)
+		return show_one(&arguments);
+	list = build_list(arguments.what);
+	if (!list)
+		return unknown_subject(arguments.what);
+	if (arguments.json) {
+		json_dumpf(list, stdout, JSON_INDENT(2));
+		printf("\n");
+	} else {
+		size_t i;
+		const json_t *object;
+		json_array_foreach(list, i, object) print_line(object);
+	}
+	json_decref(list);
+	for (size_t i = 0; catalog_problem(i); i++)
+		fprintf(stderr, "linefill: %s\n", catalog_problem(i));
+	return CLI_OK;
+}

@@ -1,0 +1,316 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cancel.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+#include "harness/base/log.h"
+#include "harness/cli/cli.h"
+#include "harness/cli/progress.h"
+#include "harness/engine/catalog.h"
+#include "harness/engine/conduct.h"
+#include "harness/engine/plan.h"
+#include "harness/engine/studies.h"
+#include "harness/engine/workspace.h"
+#include "results/csv.h"
+#include "results/report.h"
+#include "results/summary.h"
+
+#define RESULTS_FOLDER "linefill-results"
+
+/* Arguments that may come again and again; ends with NULL. */
+struct list {
+	char **items;
+	size_t count;
+};
+
+struct arguments {
+	char *file, *out, *dataset;
+	struct list transports, sets, only, tools;
+	bool plan;
+};
+
+static void list_add(struct list *list, char *item)
+{
+	char **grown = realloc(list->items, (list->count + 2) * sizeof(*grown));
+	if (!grown)
+		abort();
+	list->items = grown;
+	grown[list->count++] = item;
+	grown[list->count] = NULL;
+}
+
+enum { KEY_DATASET = 256, KEY_ROUNDS, KEY_SEED, KEY_OUT, KEY_SET, KEY_CASE, KEY_PLAN, KEY_TOOLS };
+
+static const struct argp_option options[] = {
+	{ "transport", 't', "TRANSPORT[:OPT=VALUE,...]", 0,
+	  "Add a case; again for more. Values separated by blanks are a sweep: "
+	  "-t 'multi:streams=1 2 4'",
+	  0 },
+	{ "dataset", KEY_DATASET, "RECIPE[:OPT=VALUE,...]", 0,
+	  "What is copied (default: linux-repo:bytes=256MiB)", 0 },
+	{ "rounds", KEY_ROUNDS, "N", 0, "Runs of every case (default: 3)", 0 },
+	{ "seed", KEY_SEED, "N", 0, "Of the data and of the order of runs (default: 1)", 0 },
+	{ "out", KEY_OUT, "DIR", 0,
+	  "Results go here; it must be new or empty (default: " RESULTS_FOLDER "/NAME-UTCTIME)",
+	  0 },
+	{ "set", KEY_SET, "SECTION.KEY=VALUE", 0,
+	  "Override a key of the study file, such as study.timeout=30 (s) or 'case "
+	  "scp.instances=4'",
+	  0 },
+	{ "case", KEY_CASE, "NAME", 0, "Only this case; again for more", 0 },
+	{ "plan", KEY_PLAN, 0, 0, "Show cases, order, bytes and estimated time; run nothing", 0 },
+	{ "tools", KEY_TOOLS, "DIR", 0, "Also take tool files (*.ini) from this folder", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	char *set = NULL;
+	switch (key) {
+	case 't':
+		list_add(&arguments->transports, argument);
+		return 0;
+	case KEY_DATASET:
+		arguments->dataset = argument;
+		return 0;
+	case KEY_ROUNDS:
+	case KEY_SEED:
+		if (asprintf(&set, "study.%s=%s", key == KEY_SEED ? "seed" : "rounds", argument) <
+		    0)
+			abort();
+		list_add(&arguments->sets, set);
+		return 0;
+	case KEY_OUT:
+		arguments->out = argument;
+		return 0;
+	case KEY_SET:
+		list_add(&arguments->sets, strdup(argument));
+		return 0;
+	case KEY_CASE:
+		list_add(&arguments->only, argument);
+		return 0;
+	case KEY_PLAN:
+		arguments->plan = true;
+		return 0;
+	case KEY_TOOLS:
+		list_add(&arguments->tools, argument);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->file)
+			argp_error(state, "one study file is enough: %s or %s", arguments->file,
+				   argument);
+		arguments->file = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[STUDY.ini]",
+	.doc = "Race transports over one dataset, verify every copy, and write runs.csv, charts "
+	       "and "
+	       "report.html.\vSTUDY.ini is a file, or the name of a study that comes with linefill "
+	       "(`linefill list studies`). Exit status: 0 when every row is ok, unsupported or "
+	       "unavailable; 1 when some other status occurs; 2 for usage and configuration; 130 "
+	       "when "
+	       "interrupted.",
+};
+
+/* ---- --plan ---- */
+
+static void print_cases(const struct study *study)
+{
+	for (size_t i = 0; i < study->cases_count; i++) {
+		const struct study_case *item = &study->cases[i];
+		printf("  %-28s %s%s%s, %llu instance%s%s%s\n", item->label, item->transport_name,
+		       item->options_text[0] ? ":" : "", item->options_text,
+		       (unsigned long long)item->instances, item->instances == 1 ? "" : "s",
+		       item->transport ? "" : " -- ", item->transport ? "" : item->missing.message);
+	}
+}
+
+static void print_order(const struct study *study, const struct plan *plan)
+{
+	int round = 0;
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->runs[i].round != round) {
+			round = plan->runs[i].round;
+			printf("%s  round %d: ", round > 1 ? "\n" : "", round);
+		} else {
+			printf(", ");
+		}
+		printf("%s", study->cases[plan->runs[i].item].label);
+	}
+	printf("\n");
+}
+
+static int print_plan(const struct study *study)
+{
+	struct dataset_estimate estimate = { 0 };
+	struct error err = { 0 };
+	struct plan plan;
+	char bytes[32], total[32];
+	if (study->dataset->plan(study->dataset_options, &estimate, &err) < 0)
+		return cli_fail(&err);
+	plan_build(&plan, study);
+	printf("Dataset: %s: %llu files, %s (%llu bytes)\n", study->dataset_text,
+	       (unsigned long long)estimate.files,
+	       text_from_bytes(bytes, sizeof(bytes), estimate.bytes),
+	       (unsigned long long)estimate.bytes);
+	printf("Cases:\n");
+	print_cases(study);
+	printf("Order (seed %llu):\n", (unsigned long long)study->settings.seed);
+	print_order(study, &plan);
+	printf("In all: %zu runs, %s to copy, roughly %.0f s (at %.1f Gbit/s; a guess before "
+	       "anything is measured)\n",
+	       plan.count, text_from_bytes(total, sizeof(total), estimate.bytes * plan.count),
+	       plan_estimate_s(&plan, estimate.bytes), PLAN_COPY_BPS / 1e9);
+	size_t comparisons = plan_comparisons(study->settings.rounds);
+	if (comparisons)
+		printf("%llu rounds can tell up to %zu comparisons apart\n",
+		       (unsigned long long)study->settings.rounds, comparisons);
+	else
+		printf("Below 6 rounds results are shown as observed: no interval, no test\n");
+	plan_free(&plan);
+	return CLI_OK;
+}
+
+/* ---- the results folder ---- */
+
+static int make_folder(const struct study *study, const char *out, char **folder, struct error *err)
+{
+	char now[CLOCK_UTC_SIZE];
+	bool empty = true;
+	AUTO_TEXT path = { 0 };
+	clock_utc_compact(now);
+	if (out)
+		text_add(&path, out);
+	else
+		text_addf(&path, RESULTS_FOLDER "/%s-%s", study->name, now);
+	if (folder_make_all(text_string(&path), err) < 0 ||
+	    folder_is_empty(text_string(&path), &empty, err) < 0)
+		return -1;
+	if (!empty)
+		return error_set(err, ERROR_CONFIG, 0,
+				 "%s is not empty: results go to a new folder", text_string(&path));
+	*folder = text_take(&path);
+	return 0;
+}
+
+static int print_results(const char *folder)
+{
+	struct error err = { 0 };
+	AUTO_RESULTS rows = { 0 };
+	AUTO_SUMMARY summary = { 0 };
+	AUTO_TEXT table = { 0 };
+	AUTO_FREE char *csv = path_join(folder, "runs.csv");
+	AUTO_FREE char *report = path_join(folder, "report.html");
+	AUTO_FREE char *whole = NULL;
+	if (csv_read_results(csv, &rows, &err) < 0)
+		return cli_fail(&err);
+	summary_make(&rows, &summary);
+	summary_table(&summary, &table);
+	printf("\n%s", text_string(&table));
+	if (report_write(folder, &err) < 0) {
+		cli_fail(&err);
+		if (access(report, F_OK) < 0)
+			return CLI_RUNS_FAILED;
+	}
+	whole = realpath(report, NULL);
+	printf("\nReport: %s\n", whole ? whole : report);
+	return CLI_OK;
+}
+
+/* ---- the verb ---- */
+
+static int conduct(const struct study *study, const struct arguments *arguments, char **argv)
+{
+	static struct cancel cancel; /* a signal handler knows it */
+	struct error err = { 0 };
+	struct conduct_outcome outcome;
+	AUTO_FREE char *folder = NULL;
+	if (cancel_open(&cancel, &err) < 0 || cancel_on_signals(&cancel, &err) < 0 ||
+	    make_folder(study, arguments->out, &folder, &err) < 0)
+		return cli_fail(&err);
+	struct progress *progress = progress_start(study);
+	struct conduct_watch watch = progress_watch(progress);
+	const struct conduct_order order = {
+		.study = study,
+		.folder = folder,
+		.arguments = (const char *const *)argv,
+		.tool_folders = (const char *const *)arguments->tools.items,
+		.cancel = &cancel,
+		.watch = &watch,
+	};
+	int conducted = conduct_study(&order, &outcome, &err);
+	progress_end(progress);
+	workspace_sweep(); /* after an agent that was killed */
+	if (conducted < 0)
+		return cli_fail(&err);
+	int printed = print_results(folder);
+	if (outcome.cancelled)
+		return CLI_INTERRUPTED;
+	return printed != CLI_OK || !outcome.all_fine ? CLI_RUNS_FAILED : CLI_OK;
+}
+
+static void free_lists(struct arguments *arguments)
+{
+	for (size_t i = 0; i < arguments->sets.count; i++)
+		free(arguments->sets.items[i]);
+	free(arguments->transports.items);
+	free(arguments->sets.items);
+	free(arguments->only.items);
+	free(arguments->tools.items);
+}
+
+/* A folder of tools is found from anywhere, also by agents. */
+static int resolve_tools(struct arguments *arguments, struct error *err)
+{
+	for (size_t i = 0; i < arguments->tools.count; i++) {
+		char *whole = realpath(arguments->tools.items[i], NULL);
+		if (!whole)
+			return error_system(err, "--tools %s", arguments->tools.items[i]);
+		arguments->tools.items[i] = whole; /* lives as long as the process */
+		catalog_add_folder(whole);
+	}
+	for (size_t i = 0; catalog_problem(i); i++)
+		log_line(LOG_WARNING, "%s", catalog_problem(i));
+	return 0;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	struct error err = { 0 };
+	struct study study;
+	int status = CLI_OK;
+	cli_parse(&argp, argc, argv, &arguments);
+	catalog_load();
+	AUTO_FREE char *file = arguments.file ? studies_find(arguments.file) : NULL;
+	const struct study_request request = {
+		.file = file,
+		.transports = (const char *const *)arguments.transports.items,
+		.dataset = arguments.dataset,
+		.sets = (const char *const *)arguments.sets.items,
+		.only = (const char *const *)arguments.only.items,
+	};
+	if (resolve_tools(&arguments, &err) < 0 || study_load(&study, &request, &err) < 0) {
+		err.kind = ERROR_CONFIG;
+		status = cli_fail(&err);
+	} else {
+		status = arguments.plan ? print_plan(&study) : conduct(&study, &arguments, argv);
+		study_free(&study);
+	}
+	free_lists(&arguments);
+	return status;
+}

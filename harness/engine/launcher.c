@@ -1,0 +1,58 @@
+#include "harness/engine/launcher.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/engine/hostfacts.h"
+#include "harness/engine/workspace.h"
+
+/* Our environment with the mark that leads a sweep to the agent's processes. */
+static char **marked_environment(const char *mark)
+{
+	size_t count = 0;
+	while (environ[count])
+		count++;
+	char **marked = calloc(count + 2, sizeof(*marked));
+	if (!marked)
+		abort();
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(environ[i], WORKSPACE_ENV "=", strlen(WORKSPACE_ENV "=")) != 0)
+			marked[kept++] = environ[i];
+	marked[kept] = (char *)mark;
+	return marked;
+}
+
+int launcher_local(const char *id, const char *log_file, struct child *child, int *fd,
+		   struct error *err)
+{
+	AUTO_FREE char *program = hostfacts_program(err);
+	if (!program)
+		return -1;
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_system(err, "socketpair");
+	AUTO_FD ours = ends[0];
+	AUTO_FD theirs = ends[1];
+	AUTO_FD log = open(log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (log < 0)
+		return error_system(err, "create %s", log_file);
+	AUTO_TEXT mark = { 0 };
+	text_addf(&mark, WORKSPACE_ENV "=%s", id);
+	AUTO_FREE char **environment = marked_environment(text_string(&mark));
+	const char *argv[] = { program, "agent", id, NULL };
+	const struct child_spec spec = { .argv = argv,
+					 .env = (const char *const *)environment,
+					 .input = theirs,
+					 .output = theirs,
+					 .error = log,
+					 .outlives_parent = true };
+	if (io_set_nonblocking(ours, err) < 0 || child_start(&spec, child, err) < 0)
+		return error_wrap(err, "start an agent");
+	*fd = take_fd(&ours);
+	return 0;
+}

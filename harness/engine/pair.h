@@ -1,0 +1,62 @@
+/* Two agents, source and sink, made ready for a study: folders, data, shares, the private SSH
+ * server. Everything here can be asked for again: it is done when it is missing, such as after an
+ * agent died. */
+#ifndef LINEFILL_ENGINE_PAIR_H
+#define LINEFILL_ENGINE_PAIR_H
+
+#include <jansson.h>
+
+#include "harness/engine/peer.h"
+#include "harness/engine/study.h"
+
+/* What the source told about the dataset. Strings in manifest are not set: it serves to ask what a
+ * transport can carry. */
+struct pair_dataset {
+	struct manifest totals;
+	char digest[MANIFEST_DIGEST_SIZE];
+	bool in_place, users_own;
+	uint64_t manifest_bytes;
+};
+
+struct pair_side {
+	struct peer peer;
+	bool ready;    /* folders are made, and the data is known */
+	json_t *facts; /* of the host: the reply to hello */
+	json_t *roots; /* of the shares */
+	char *data;    /* its data folder */
+	bool ram;
+};
+
+struct pair {
+	const struct study *study;
+	const char *const *tool_folders; /* for the agents' catalogs; ends with NULL, or NULL */
+	char *log_folder;                /* agents' diagnostics go here */
+	struct pair_side sides[2];       /* by enum xfer_side */
+	struct pair_dataset dataset;
+	uint64_t instances; /* of the shares; 0: none are cut */
+	bool ssh_ready;
+	enum xfer_side ssh_driver;        /* which end is the client */
+	char ssh_cipher[64], ssh_mac[64]; /* negotiated in the preflight */
+	char ssh_server_version[128];
+};
+
+void pair_init(struct pair *pair, const struct study *study, const char *const *tool_folders,
+	       const char *log_folder);
+void pair_close(struct pair *pair);
+
+/* Both agents run and know the data. */
+int pair_ready(struct pair *pair, const struct cancel *cancel, struct error *err) MUST_CHECK;
+/* The answers of both ends to "does this transport work here": {"name": {"version", "path"} or
+ * {"error"}}. */
+int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2],
+	       struct error *err) MUST_CHECK;
+int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
+		struct error *err) MUST_CHECK;
+/* The private sshd, with the given side as its client. */
+int pair_ssh(struct pair *pair, enum xfer_side driver, const struct cancel *cancel,
+	     struct error *err) MUST_CHECK;
+
+/* The literal address of a side's host. */
+const char *pair_host(const struct pair *pair, enum xfer_side side);
+
+#endif
