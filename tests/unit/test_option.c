@@ -1,0 +1,219 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/option.h"
+
+struct values {
+	bool fast;
+	uint64_t streams;
+	uint64_t buffer;
+	double rate;
+	int cipher;
+	char note[OPTION_TEXT_SIZE];
+	char macs[OPTION_TEXT_SIZE];
+};
+
+static const char *const ciphers[] = { "none", "aes", "chacha", NULL };
+
+static const struct option_def table[] = {
+	{ "fast", OPTION_FLAG, offsetof(struct values, fast), "no", NULL, 0, 0, NULL, NULL,
+	  "be fast" },
+	{ "streams", OPTION_COUNT, offsetof(struct values, streams), "4", NULL, 1, 64, NULL, NULL,
+	  "connections" },
+	{ "buffer", OPTION_SIZE, offsetof(struct values, buffer), "64KiB", NULL, 4096, 0, NULL,
+	  NULL, "bytes a call" },
+	{ "rate", OPTION_NUMBER, offsetof(struct values, rate), "0.5", "Gbit/s", 0, 100, NULL, NULL,
+	  "limit" },
+	{ "cipher", OPTION_CHOICE, offsetof(struct values, cipher), "aes", NULL, 0, 0, ciphers,
+	  "none", "cipher" },
+	{ "note", OPTION_TEXT, offsetof(struct values, note), "", NULL, 0, 0, NULL, "open clear",
+	  "a word" },
+	{ "macs", OPTION_LIST, offsetof(struct values, macs), "", NULL, 0, 0, NULL, NULL,
+	  "a list" },
+	{ 0 },
+};
+
+static struct values defaults(void)
+{
+	struct values values;
+	memset(&values, 0xa5, sizeof(values));
+	assert_int_equal(option_defaults(table, &values, NULL), 0);
+	return values;
+}
+
+static void test_defaults(void **state)
+{
+	(void)state;
+	struct values values = defaults();
+	assert_false(values.fast);
+	assert_int_equal(values.streams, 4);
+	assert_int_equal(values.buffer, 65536);
+	assert_true(values.rate == 0.5);
+	assert_int_equal(values.cipher, 1);
+	assert_string_equal(values.note, "");
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *key, *value, *message;
+	} cases[] = {
+		{ "steams", "1", "unknown option 'steams': did you mean 'streams'?" },
+		{ "zzzzzzzzz", "1",
+		  "unknown option 'zzzzzzzzz': known are fast, streams, buffer, rate, cipher, "
+		  "note, "
+		  "macs" },
+		{ "streams", "0", "streams = 0 is out of range: 1 to 64" },
+		{ "streams", "65", "streams = 65 is out of range: 1 to 64" },
+		{ "streams", "many", "streams = many: a whole number is expected" },
+		{ "buffer", "1", "buffer = 1 is out of range: at least 4096" },
+		{ "buffer", "x", "buffer = x: a size such as 64KiB or 10MB is expected" },
+		{ "rate", "101", "rate = 101 is out of range: 0 to 100 Gbit/s" },
+		{ "rate", "x", "rate = x: a number is expected, in Gbit/s" },
+		{ "fast", "maybe", "fast = maybe: yes or no is expected" },
+		{ "cipher", "chacah",
+		  "cipher = chacah: did you mean 'chacha'? (known are none, aes, chacha)" },
+		{ "cipher", "", "cipher = : known are none, aes, chacha" },
+	};
+	struct values values = defaults();
+	struct values before = values;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct error err = { 0 };
+		assert_int_equal(option_set(table, &values, cases[i].key, cases[i].value, &err),
+				 -1);
+		assert_int_equal(err.kind, ERROR_CONFIG);
+		assert_string_equal(err.message, cases[i].message);
+		assert_memory_equal(&values, &before, sizeof(values));
+	}
+	struct error err = { 0 };
+	assert_int_equal(option_set(NULL, &values, "x", "1", &err), -1);
+	char big[OPTION_TEXT_SIZE + 1];
+	memset(big, 'b', sizeof(big) - 1);
+	big[OPTION_TEXT_SIZE] = '\0';
+	assert_int_equal(option_set(table, &values, "note", big, &err), -1);
+}
+
+static void test_flag_words(void **state)
+{
+	(void)state;
+	static const char *const yes[] = { "yes", "on", "TRUE", "1" };
+	static const char *const no[] = { "no", "Off", "false", "0" };
+	struct values values = defaults();
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
+		assert_int_equal(option_set(table, &values, "fast", yes[i], NULL), 0);
+		assert_true(values.fast);
+		assert_int_equal(option_set(table, &values, "fast", no[i], NULL), 0);
+		assert_false(values.fast);
+	}
+}
+
+static void test_set_all(void **state)
+{
+	(void)state;
+	struct values values = defaults();
+	struct error err = { 0 };
+	assert_int_equal(option_set_all(table, &values,
+					" fast , streams = 8,macs=a,b,c,cipher=none,,note=x=y ",
+					&err),
+			 0);
+	assert_true(values.fast);
+	assert_int_equal(values.streams, 8);
+	assert_string_equal(values.macs, "a,b,c");
+	assert_int_equal(values.cipher, 0);
+	assert_string_equal(values.note, "x=y");
+	assert_int_equal(option_set_all(table, &values, "", &err), 0);
+	assert_int_equal(option_set_all(table, &values, "streams=8,nonsense=1", &err), -1);
+}
+
+static void test_format_reads_back(void **state)
+{
+	(void)state;
+	static const char *const strings[] = {
+		"",
+		"fast=yes",
+		"streams=64,buffer=1MiB",
+		"buffer=4097,rate=1.25",
+		"cipher=chacha,note=word,macs=a,b,c",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
+		struct values values = defaults();
+		AUTO_TEXT text = { 0 };
+		assert_int_equal(option_set_all(table, &values, strings[i], NULL), 0);
+		option_format(table, &values, false, &text);
+		assert_string_equal(text_string(&text), strings[i]);
+	}
+	struct values values = defaults();
+	struct values again = defaults();
+	AUTO_TEXT all = { 0 };
+	values.streams = 9;
+	option_format(table, &values, true, &all);
+	assert_int_equal(option_set_all(table, &again, text_string(&all), NULL), 0);
+	assert_int_equal(again.streams, 9);
+}
+
+static void test_plain(void **state)
+{
+	(void)state;
+	struct values values =
+		defaults(); /* an empty note is no plain value, and no endless loop */
+	assert_false(option_is_plain(table, &values));
+	values.cipher = 0;
+	assert_true(option_is_plain(table, &values));
+	values.cipher = 1;
+	static const struct {
+		const char *note;
+		bool plain;
+	} cases[] = { { "open", true },  { "clear", true },      { "ope", false },
+		      { "lear", false }, { "open clear", true }, { "closed", false } };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		text_copy(values.note, sizeof(values.note), cases[i].note);
+		assert_int_equal(option_is_plain(table, &values), cases[i].plain);
+	}
+	assert_false(option_is_plain(NULL, NULL));
+}
+
+static void test_help(void **state)
+{
+	(void)state;
+	AUTO_TEXT text = { 0 };
+	option_help(table, 2, &text);
+	assert_non_null(strstr(text_string(&text), "  fast=yes|no"));
+	assert_non_null(strstr(text_string(&text), "cipher=none|aes|chacha"));
+	assert_non_null(strstr(text_string(&text), "(default: 64KiB)"));
+	assert_non_null(strstr(text_string(&text), "(default: none)"));
+}
+
+static void test_bad_table(void **state)
+{
+	(void)state;
+	static const struct option_def bad[] = {
+		{ .name = "n", .type = OPTION_COUNT, .fallback = "x", .help = "" }, { 0 }
+	};
+	uint64_t value = 0;
+	struct error err = { 0 };
+	assert_int_equal(option_defaults(bad, &value, &err), -1);
+	assert_string_equal(err.message, "default of n: n = x: a whole number is expected");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_flag_words),
+		cmocka_unit_test(test_set_all),
+		cmocka_unit_test(test_format_reads_back),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_bad_table),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
