@@ -184,6 +184,7 @@ int agent_prepare(struct agent *agent, const struct agent_request *request, stru
 	if (agent->instances == 0)
 		return error_set(err, ERROR_PEER, 0, "a run before its shares");
 	agent_forget_run(agent);
+	plan.keep_pid = agent->server_running ? agent->server.keeper.child.pid : -1;
 	int filled = fill_plan(agent, request->json, &plan, err);
 	agent->half_active = true;
 	if (filled < 0) {
@@ -243,8 +244,8 @@ static void log_server_tail(const struct agent *agent)
 	if (!agent->server_running)
 		return;
 	ssh_server_log_tail(&agent->server, &tail);
-	for (char *save = NULL, *line = strtok_r(tail.data, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save))
+	for (char *save = NULL, *line = strtok_r(tail.data, "\r\n", &save); line;
+	     line = strtok_r(NULL, "\r\n", &save))
 		log_line(LOG_WARNING, "sshd: %s", line);
 }
 

@@ -331,7 +331,7 @@ static void end_workers(struct half *half, bool failed)
 {
 	struct io_limit limit = { .deadline_ns =
 					  clock_deadline_ns(failed ? STOP_PATIENCE_S : CLEANUP_S) };
-	pid_t keep[1] = { half->plan.keeper ? half->plan.keeper->child.pid : -1 };
+	pid_t keep[] = { half->plan.keep_pid };
 	for (size_t i = 0; failed && i < half->plan.instances; i++)
 		worker_stop(&half->workers[i]);
 	while (!all_at_least(half, WORKER_ENDED))

@@ -39,6 +39,7 @@ struct half_plan {
 	struct endpoint link;          /* driving half: where the listening one waits */
 	const struct service *service; /* NULL: none is needed */
 	struct service_keeper *keeper; /* listening half: the service's, for its CPU; or NULL */
+	pid_t keep_pid;                /* a child of the agent that outlives the run; -1: none */
 	const int *close_fds;          /* the agent's own, ends with -1 */
 };
 

@@ -382,6 +382,9 @@ void run_case(const struct run *run, struct result *rows, const struct cancel *c
 		/* Whatever broke when the user said stop: stopping is the reason. */
 		if (outcome < 0 && cancel_requested(cancel))
 			error_set(&err, ERROR_CANCELLED, 0, "stopped on request");
+		/* A server that may be the reason is not kept for the next run. */
+		if (outcome < 0)
+			run->pairs[i].ssh_ready = false;
 		if (outcome < 0) {
 			forget_measured(run, i, &err, STATUS_FAILED, row);
 		} else if (implausible(row, &err) < 0) {

@@ -150,7 +150,9 @@ void worker_listen(struct worker *worker)
 {
 	struct note note;
 	ssize_t n = recv(worker->fd, &note, sizeof(note), 0);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	/* A worker that ended without reading our last word resets the connection; its own last words
+	 * are still there to be read. */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
 		return;
 	if (n != (ssize_t)sizeof(note)) {
 		worker_died(worker);
