@@ -182,6 +182,8 @@ static void add_label(const struct summary_case *one, const struct chart_layout 
 	AUTO_TEXT label = { 0 };
 	AUTO_TEXT wrapped = { 0 };
 	short_label(one, &label);
+	if (label.length == 0)
+		return;
 	char *rest = NULL;
 
 	if (layout->wrap)

@@ -37,7 +37,7 @@ void html_add(struct text *out, const char *string)
 	}
 }
 
-static char *format_text(const char *format, va_list args)
+static char *__attribute__((format(printf, 1, 0))) format_text(const char *format, va_list args)
 {
 	char *string = NULL;
 	if (vasprintf(&string, format, args) < 0)

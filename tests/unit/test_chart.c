@@ -154,6 +154,16 @@ static void test_nothing_to_draw_is_no_error(void **state)
 	assert_has(svg, ">unsupported<");
 }
 
+/* A file of rows may name a case with nothing at all. */
+static void test_nameless_case(void **state)
+{
+	(void)state;
+	AUTO_RESULTS results = { 0 };
+	add_row(&results, "", 1e9);
+	results.rows[0].case_name[0] = '\0';
+	draw(&results, "", true);
+}
+
 static void test_many_cases(void **state)
 {
 	(void)state;
@@ -255,6 +265,7 @@ int main(void)
 						remove_folder),
 		cmocka_unit_test_setup_teardown(test_nothing_to_draw_is_no_error, make_folder,
 						remove_folder),
+		cmocka_unit_test_setup_teardown(test_nameless_case, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_many_cases, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_without_gnuplot, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_gnuplot_that_fails, make_folder,

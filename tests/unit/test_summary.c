@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -283,7 +284,9 @@ static void test_csv(void **state)
 {
 	(void)state;
 	char path[] = "/tmp/linefill-test-summary-XXXXXX";
-	AUTO_FD fd = mkstemp(path);
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
 	AUTO_RESULTS results = { 0 };
 	AUTO_SUMMARY summary = { 0 };
 	AUTO_FREE char *bytes = NULL;
