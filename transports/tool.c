@@ -82,8 +82,9 @@ static int run_commands(const struct xfer *xfer, char **run, char **into, struct
 	    tool_expand(&view, into, &into_words, err) < 0 ||
 	    tool_expand_environment(&view, &environment, err) < 0)
 		return -1;
-	if (run_words.count == 0 || (into && into_words.count == 0))
-		return error_set(err, ERROR_CONFIG, 0, "the command is empty");
+	if (tool_words_find_program(&run_words, err) < 0 ||
+	    (into && tool_words_find_program(&into_words, err) < 0))
+		return -1;
 	const struct tool_command command = { .run = (const char *const *)run_words.items,
 					      .into = (const char *const *)into_words.items,
 					      .env = (const char *const *)environment.items };
@@ -129,6 +130,7 @@ static int serve_once(struct xfer *xfer, uint16_t port, struct error *err)
 	AUTO_WORDS words = { 0 };
 	AUTO_WORDS environment = { 0 };
 	if (tool_expand(&view, view.file->serve, &words, err) < 0 ||
+	    tool_words_find_program(&words, err) < 0 ||
 	    tool_expand_environment(&view, &environment, err) < 0)
 		return -1;
 	const struct child_spec spec = { .argv = (const char *const *)words.items,
@@ -216,9 +218,17 @@ static void op_cleanup(struct xfer *xfer)
 	xfer->private = NULL;
 }
 
+/* What every shell takes as it stands. */
+static bool needs_no_quotes(const char *word)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/@%+=,:-";
+	return *word && word[strspn(word, plain)] == '\0';
+}
+
 static void add_quoted(const char *word, struct text *out)
 {
-	if (*word && (path_is_plain(word) || strspn(word, "{}:[]") == strlen(word))) {
+	if (needs_no_quotes(word)) {
 		text_add(out, word);
 		return;
 	}

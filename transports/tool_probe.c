@@ -2,14 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
-#include "harness/base/files.h"
 #include "harness/base/io.h"
 #include "harness/base/text.h"
 #include "transports/tool_expand.h"
@@ -18,38 +14,14 @@
 #define PROBE_SECONDS 10
 #define PROBE_BYTES   (64u << 10)
 
-static bool is_program(const char *path)
-{
-	struct stat status;
-	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The program's path, found as execvp(3) does; the caller frees. NULL when it is not there. */
-static char *find_program(const char *name)
-{
-	if (strchr(name, '/'))
-		return is_program(name) ? strdup(name) : NULL;
-	const char *path = getenv("PATH");
-	AUTO_FREE char *folders = strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
-	if (!folders)
-		abort();
-	for (char *save = NULL, *folder = strtok_r(folders, ":", &save); folder;
-	     folder = strtok_r(NULL, ":", &save)) {
-		AUTO_FREE char *candidate = path_join(folder, name);
-		if (is_program(candidate))
-			return TAKE_POINTER(candidate);
-	}
-	return NULL;
-}
-
 /* found may be NULL. A program whose name is known only in a run is not looked for. */
 static int need_program(char **command, struct probe *found, struct error *err)
 {
 	if (!command || strchr(command[0], '{'))
 		return 0;
-	AUTO_FREE char *path = find_program(command[0]);
+	AUTO_FREE char *path = child_find_program(command[0], err);
 	if (!path)
-		return error_set(err, ERROR_UNAVAILABLE, 0, "%s: not found", command[0]);
+		return -1;
 	if (found)
 		text_copy(found->path, sizeof(found->path), path);
 	return 0;
@@ -77,9 +49,14 @@ static int run_probe(const struct tool_file *file, struct text *output, struct e
 {
 	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(PROBE_SECONDS) };
 	AUTO_WORDS environment = { 0 };
-	if (tool_probe_environment(&environment, err) < 0)
+	AUTO_WORDS words = { 0 };
+	for (char **word = file->probe; *word; word++)
+		if (tool_words_add(&words, *word, err) < 0)
+			return -1;
+	if (tool_probe_environment(&environment, err) < 0 ||
+	    tool_words_find_program(&words, err) < 0)
 		return -1;
-	const struct child_spec spec = { .argv = (const char *const *)file->probe,
+	const struct child_spec spec = { .argv = (const char *const *)words.items,
 					 .env = (const char *const *)environment.items,
 					 .input = -1 };
 	struct error own = { 0 };

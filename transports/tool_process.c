@@ -201,6 +201,12 @@ static void pipeline_end(struct pipeline *pipeline)
 	}
 }
 
+const char *tool_process_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 /* Adds one line of output, escaped and shortened for an error message. */
 static void add_line(const char *separator, const char *line, size_t length, struct text *to)
 {
@@ -251,7 +257,7 @@ static int pipeline_verdict(const struct pipeline *pipeline, struct error *err)
 	if (!said.length)
 		tool_process_add_said(stage->output.bytes, stage->output.cut, &said);
 	int code = WIFEXITED(stage->status) ? WEXITSTATUS(stage->status) : 0;
-	return error_set(err, ERROR_TOOL, code, "%s: %s%s", stage->argv[0],
+	return error_set(err, ERROR_TOOL, code, "%s: %s%s", tool_process_name(stage->argv[0]),
 			 child_status_text(stage->status, status, sizeof(status)),
 			 text_string(&said));
 }
@@ -272,7 +278,7 @@ int tool_process_run(const struct tool_command *command, const struct io_limit *
 		result = pipeline_wait(&pipeline, err);
 		pipeline_drain(&pipeline);
 		if (result < 0)
-			error_wrap(err, "%s", command->run[0]);
+			error_wrap(err, "%s", tool_process_name(command->run[0]));
 		else
 			result = reap(&pipeline, err);
 	}

@@ -23,6 +23,8 @@ struct tool_command {
  * processes only. */
 int tool_process_run(const struct tool_command *command, const struct io_limit *limit,
 		     struct error *err) MUST_CHECK;
+/* What a program is called in messages: its path without folders. */
+const char *tool_process_name(const char *path);
 /* ": first line ... last line" of what a program printed, escaped and shortened for an error
  * message; nothing when it printed nothing. With cut, output does not start at the beginning of the
  * first line, and only the last one is shown. */

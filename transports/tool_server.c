@@ -119,8 +119,9 @@ int tool_server_start(struct tool_server *server, const struct child_spec *spec,
 		ended = ended_soon(server, limit, &own);
 	if (ended == 0)
 		return 0;
-	if (ended > 0 && tool_server_wait(server, spec->argv[0], limit, &own) == 0)
-		error_set(&own, ERROR_TOOL, 0, "%s: it ended before it listened", spec->argv[0]);
+	const char *name = tool_process_name(spec->argv[0]);
+	if (ended > 0 && tool_server_wait(server, name, limit, &own) == 0)
+		error_set(&own, ERROR_TOOL, 0, "%s: it ended before it listened", name);
 	child_end(&server->child);
 	if (err)
 		*err = own;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/text.h"
 
@@ -34,6 +35,20 @@ int tool_words_add(struct tool_words *words, const char *word, struct error *err
 	grown[words->count++] = copy;
 	grown[words->count] = NULL;
 	words->bytes += length;
+	return 0;
+}
+
+int tool_words_find_program(struct tool_words *words, struct error *err)
+{
+	if (words->count == 0 || !words->items[0][0])
+		return error_set(err, ERROR_CONFIG, 0, "the command is empty");
+	if (strchr(words->items[0], '/'))
+		return 0;
+	char *path = child_find_program(words->items[0], err);
+	if (!path)
+		return -1;
+	free(words->items[0]);
+	words->items[0] = path;
 	return 0;
 }
 

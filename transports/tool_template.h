@@ -23,6 +23,10 @@ void tool_words_free(struct tool_words *words);
 /* Copies the word. CONFIG when the command grows beyond reason. */
 int tool_words_add(struct tool_words *words, const char *word, struct error *err) MUST_CHECK;
 
+/* Puts the program's absolute path in place of a bare name: the sbin folders count, too.
+ * UNAVAILABLE when it is not there. */
+int tool_words_find_program(struct tool_words *words, struct error *err) MUST_CHECK;
+
 /* Says what placeholders stand for. */
 struct tool_resolver {
 	/* Adds the words that name stands for: none, one, or several. */

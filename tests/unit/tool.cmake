@@ -1,3 +1,6 @@
 add_library(linefill_test_tool STATIC private_sshd.c tool_worker.c)
 target_link_libraries(linefill_test_tool PUBLIC linefill_tools)
+add_unit_test(tool_file linefill_tools)
+add_unit_test(tool_process linefill_tools)
+add_unit_test(tool_run linefill_test_tool)
 add_unit_test(tool_ssh linefill_test_tool)
