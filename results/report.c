@@ -81,6 +81,49 @@ static void draw(struct report *report, const char *folder)
 		log_line(LOG_WARNING, "no chart: %s", report->chart_error.message);
 }
 
+struct placed_row {
+	size_t place, number; /* of its case in the study; of the row in runs.csv */
+	struct result row;
+};
+
+static int by_place(const void *left, const void *right)
+{
+	const struct placed_row *a = left;
+	const struct placed_row *b = right;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static size_t place_of(const json_t *cases, const char *name)
+{
+	size_t count = json_array_size(cases);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(report_string(json_array_get(cases, i), "name"), name) == 0)
+			return i;
+	return count;
+}
+
+/* Cases are shown in the order that the study names them: runs.csv has that of the first round,
+ * which was shuffled. */
+static void order_rows(struct report *report)
+{
+	const json_t *cases = json_object_get(report->study, "cases");
+	struct results *results = &report->results;
+	AUTO_FREE struct placed_row *placed = calloc(results->count + 1, sizeof(*placed));
+	if (!placed)
+		abort();
+	for (size_t i = 0; i < results->count; i++) {
+		placed[i] =
+			(struct placed_row){ .place = place_of(cases, results->rows[i].case_name),
+					     .number = i,
+					     .row = results->rows[i] };
+	}
+	qsort(placed, results->count, sizeof(*placed), by_place);
+	for (size_t i = 0; i < results->count; i++)
+		results->rows[i] = placed[i].row;
+}
+
 static int load(struct report *report, const char *folder, struct error *err)
 {
 	AUTO_FREE char *runs = path_join(folder, "runs.csv");
@@ -89,6 +132,7 @@ static int load(struct report *report, const char *folder, struct error *err)
 		return -1;
 	if (load_study(report, folder, err) < 0)
 		return -1;
+	order_rows(report);
 	summary_make(&report->results, &report->summary);
 	report->pairs = summary_compare_all(&report->summary);
 	if (summary_write(&report->summary, summary, err) < 0)
@@ -134,32 +178,26 @@ static void add_notes(const struct report *report, struct text *out)
 
 static const char how_to_read[] =
 	"<h2>How to read this</h2>\n<dl>\n"
-	"<dt>Receive throughput (goodput)</dt><dd>Payload bits that arrived at the sink, divided "
-	"by "
+	"<dt>Receive throughput (goodput)</dt><dd>Payload bits that arrived at the sink, divided by "
 	"total_s. Payload is the apparent size of the files; headers, encryption and "
 	"retransmissions "
 	"do not count. 1 Mbit/s is 1,000,000 bits a second.</dd>\n"
 	"<dt>Total s (total_s)</dt><dd>From the start of the tool, or the connect of a built-in "
-	"transport, to the later of the driving end&#39;s exit and the sink&#39;s completion, "
-	"flush "
+	"transport, to the later of the driving end&#39;s exit and the sink&#39;s completion, flush "
 	"included where the study asks for it. Connection set-up and authentication are part of "
 	"it.</dd>\n"
 	"<dt>Host CPU %</dt><dd>Busy share of all CPUs of that host over total_s, the copy and "
 	"everything else together. 100 % means that every CPU was busy all the time.</dd>\n"
-	"<dt>CPU s/GiB</dt><dd>CPU seconds of the copy&#39;s own processes at that end for each "
-	"GiB "
+	"<dt>CPU s/GiB</dt><dd>CPU seconds of the copy&#39;s own processes at that end for each GiB "
 	"(2<sup>30</sup> bytes) of payload.</dd>\n"
 	"<dt>Verified</dt><dd><em>yes</em>: after the run, outside the timed part, the copy was "
-	"compared with the original, contents included. <em>count</em>: memory to memory, the "
-	"bytes "
+	"compared with the original, contents included. <em>count</em>: memory to memory, the bytes "
 	"were counted at the sink. Only verified copies are ranked.</dd>\n"
-	"<dt>Observed range, interval</dt><dd>Below 6 runs: the least and the greatest rate. From "
-	"6 "
+	"<dt>Observed range, interval</dt><dd>Below 6 runs: the least and the greatest rate. From 6 "
 	"runs: an interval that covers the median with at least 95 %, from the order of the runs "
 	"alone. Below 6 rounds the words say <em>observed</em>, and no difference is "
 	"claimed.</dd>\n"
-	"<dt>Differs</dt><dd>From 6 rounds: the signed-rank test, paired by round and corrected "
-	"for "
+	"<dt>Differs</dt><dd>From 6 rounds: the signed-rank test, paired by round and corrected for "
 	"the number of comparisons, gives p below 0.05. Anything else is <em>not told "
 	"apart</em>.</dd>\n</dl>\n";
 
