@@ -16,8 +16,7 @@ static int peer_gone(int code, struct error *err)
 	return error_set(err, ERROR_PEER, code, "the connection was closed by the peer");
 }
 
-/* A channel that never makes us wait must not outlive the deadline either. */
-static int check_limit(const struct channel *channel, struct error *err)
+int channel_check_limit(const struct channel *channel, struct error *err)
 {
 	if (cancel_requested(channel->limit.cancel))
 		return error_set(err, ERROR_CANCELLED, 0, "stopped on request");
@@ -30,7 +29,7 @@ static ssize_t socket_read(const struct channel *channel, void *bytes, size_t le
 			   struct error *err)
 {
 	size_t done = 0;
-	if (check_limit(channel, err) < 0)
+	if (channel_check_limit(channel, err) < 0)
 		return -1;
 	while (done < least) {
 		size_t wanted = (least >= WAIT_FOR_ALL_BYTES ? least : most) - done;
@@ -63,7 +62,7 @@ static int wait_for_room(const struct channel *channel, struct error *err)
 static int socket_write(const struct channel *channel, const void *bytes, size_t count,
 			struct error *err)
 {
-	if (check_limit(channel, err) < 0)
+	if (channel_check_limit(channel, err) < 0)
 		return -1;
 	for (size_t done = 0; done < count;) {
 		ssize_t n =
@@ -95,7 +94,7 @@ static ssize_t pipe_read(const struct channel *channel, void *bytes, size_t leas
 			 struct error *err)
 {
 	size_t done = 0;
-	if (check_limit(channel, err) < 0)
+	if (channel_check_limit(channel, err) < 0)
 		return -1;
 	while (done < least) {
 		ssize_t n = io_read_some(channel->in, (char *)bytes + done, most - done,
@@ -112,7 +111,7 @@ static ssize_t pipe_read(const struct channel *channel, void *bytes, size_t leas
 static int pipe_write(const struct channel *channel, const void *bytes, size_t count,
 		      struct error *err)
 {
-	if (check_limit(channel, err) < 0)
+	if (channel_check_limit(channel, err) < 0)
 		return -1;
 	return io_write_full(channel->out, bytes, count, &channel->limit, err);
 }

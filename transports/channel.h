@@ -27,6 +27,9 @@ struct channel channel_on_socket(int fd, const struct io_limit *limit);
 /* Over two descriptors, such as standard input and output. */
 struct channel channel_on_pipes(int in, int out, const struct io_limit *limit);
 
+/* For carriers: an error when the deadline passed or cancel was requested. A channel that never
+ * makes anyone wait must not outlive them either. */
+int channel_check_limit(const struct channel *channel, struct error *err) MUST_CHECK;
 /* Exactly count bytes; the end of the stream before that is a PEER error. */
 int channel_read_full(const struct channel *channel, void *bytes, size_t count,
 		      struct error *err) MUST_CHECK;

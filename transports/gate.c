@@ -285,6 +285,17 @@ static int introduce_all(const struct gate_call *call, const int *fds, uint32_t 
 	return 0;
 }
 
+int gate_dial(const struct gate_call *call, const struct endpoint *endpoint, int *fd,
+	      struct error *err)
+{
+	*fd = -1;
+	if (start_all(call, endpoint, fd, 1, err) == 0 &&
+	    wait_connected(*fd, &call->limit, err) == 0)
+		return 0;
+	close_all(fd, 1);
+	return error_wrap(err, "%s port %u", endpoint->host, endpoint->port);
+}
+
 int gate_connect(const struct gate_call *call, const struct endpoint *endpoint, int *fds,
 		 uint32_t streams, struct error *err)
 {

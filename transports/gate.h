@@ -63,6 +63,10 @@ struct gate_call {
 int gate_accept(const struct gate_call *call, int *fds, uint32_t streams,
 		struct error *err) MUST_CHECK;
 
+/* Connects, shows nothing: for servers that speak another language. The caller closes *fd. */
+int gate_dial(const struct gate_call *call, const struct endpoint *endpoint, int *fd,
+	      struct error *err) MUST_CHECK;
+
 /* Connects all streams and shows the token on each. The caller closes fds; on failure all are
  * closed and -1. */
 int gate_connect(const struct gate_call *call, const struct endpoint *endpoint, int *fds,

@@ -52,6 +52,19 @@ static int meet(const struct pair_spec *spec, enum xfer_side side, int link,
 	return write(link, endpoint, sizeof(*endpoint)) == (ssize_t)sizeof(*endpoint) ? 0 : -1;
 }
 
+/* A listening half that has nothing to move keeps its server until the driver is done. */
+static void part(const struct pair_spec *spec, enum xfer_side side, int link)
+{
+	const struct transport *transport = spec->transport;
+	char done = 0;
+	bool idle = transport->driver == XFER_SOURCE ? !transport->receive : !transport->send;
+	if (!idle)
+		return;
+	ssize_t n = side == transport->driver ? write(link, &done, 1) : read(link, &done, 1);
+	if (n < 0)
+		perror("pair");
+}
+
 static int run_half(const struct pair_spec *spec, struct xfer *xfer, int link,
 		    struct shared *shared, struct error *err)
 {
@@ -63,6 +76,7 @@ static int run_half(const struct pair_spec *spec, struct xfer *xfer, int link,
 	if (xfer->side == spec->transport->driver)
 		shared->go_ns = clock_now_ns();
 	int result = move(xfer, &endpoint, err);
+	part(spec, xfer->side, link);
 	shared->half[xfer->side].seconds =
 		(double)(clock_now_ns() - shared->go_ns) / (double)NS_PER_S;
 	return result;

@@ -1,14 +1,16 @@
 #include "tests/unit/private_sshd.h"
 
+#include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
+#include "harness/base/shared_folder.h"
 #include "harness/base/text.h"
 #include "transports/tool_server.h"
 
@@ -51,6 +53,12 @@ static int write_server(struct private_sshd *sshd, const char *path, const char 
 	text_add(&text, "AuthenticationMethods publickey\nPermitRootLogin prohibit-password\n");
 	text_add(&text, "Subsystem sftp internal-sftp\nMaxStartups 100\n");
 	text_add(&text, "Ciphers " CIPHER "\nMACs " MAC "\n");
+	/* What a receiver of ours needs: the test program itself plays it. */
+	char program[PATH_MAX] = { 0 };
+	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
+		return error_system(err, "/proc/self/exe");
+	text_addf(&text, "SetEnv \"LINEFILL_PROGRAM=%s\" \"LINEFILL_SCRATCH=%s\"\n", program,
+		  sshd->strings[FOLDER]);
 	return write_text(path, &text, err);
 }
 
@@ -78,8 +86,11 @@ static int write_client(struct private_sshd *sshd, const char *host_key, struct 
 
 static int start(struct private_sshd *sshd, const char *config, struct error *err)
 {
-	if (geteuid() == 0 && mkdir(SSHD_PRIVSEP, 0755) == 0)
-		sshd->made_run_sshd = true;
+	/* Other tests may run at the same time. */
+	char name[16];
+	snprintf(name, sizeof(name), "%d", (int)getpid());
+	if (geteuid() == 0 && shared_folder_hold(SSHD_PRIVSEP, name, err) < 0)
+		return -1;
 	const char *const argv[] = { SSHD, "-D", "-e", "-f", config, NULL };
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	struct tool_server server = { .child = CHILD_NONE, .log = sshd->strings[LOG] };
@@ -134,8 +145,10 @@ int private_sshd_start(struct private_sshd *sshd, const char *folder, struct err
 void private_sshd_stop(struct private_sshd *sshd)
 {
 	child_end(&sshd->child);
-	if (sshd->made_run_sshd)
-		rmdir(SSHD_PRIVSEP);
+	char name[16];
+	snprintf(name, sizeof(name), "%d", (int)getpid());
+	if (geteuid() == 0)
+		shared_folder_release(SSHD_PRIVSEP, name);
 	for (size_t i = 0; i < ARRAY_SIZE(sshd->strings); i++)
 		free(sshd->strings[i]);
 	*sshd = (struct private_sshd){ .child = CHILD_NONE };

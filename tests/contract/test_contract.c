@@ -1,0 +1,296 @@
+/* Every transport in the registry, tools included, copies every tree within its caps. A new
+ * transport is tested without a line here. Those that need an sshd get a private one; where there
+ * is none they are named and passed over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+#include "tests/contract/pair.h"
+#include "tests/contract/trees.h"
+#include "tests/unit/private_sshd.h"
+#include "transports/registry.h"
+#include "transports/ssh_receive.h"
+#include "transports/tool.h"
+
+static char *base; /* private folder of this program */
+static char *source_root, *sink_root, *scratch;
+static struct private_sshd sshd;
+static bool have_sshd;
+
+static char *make_folder(const char *name)
+{
+	char *path = path_join(base, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+	return path;
+}
+
+static void tool_found(struct transport *transport, void *context)
+{
+	struct error err = { 0 };
+	(void)context;
+	if (transport_registry_add(transport, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void tool_failed(const char *path, const struct error *err, void *context)
+{
+	(void)context;
+	fail_msg("%s: %s", path, err->message);
+}
+
+static int setup(void **state)
+{
+	static const struct tool_visitor visitor = { .found = tool_found, .failed = tool_failed };
+	struct error err = { 0 };
+	(void)state;
+	base = tree_temporary();
+	source_root = make_folder("source");
+	sink_root = make_folder("sink");
+	scratch = make_folder("scratch");
+	AUTO_FREE char *server = make_folder("server");
+	if (tool_load_folder(tool_shipped_folder(), &visitor, &err) < 0)
+		fail_msg("%s", err.message);
+	have_sshd = private_sshd_start(&sshd, server, &err) == 0;
+	if (!have_sshd)
+		print_message("no sshd: %s\n", err.message);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct error err = { 0 };
+	(void)state;
+	private_sshd_stop(&sshd);
+	if (folder_remove(base, &err) < 0)
+		print_message("%s\n", err.message);
+	for (const struct transport *const *all = transport_all(); *all; all++)
+		if (tool_is(*all))
+			tool_free((struct transport *)*all);
+	free(source_root);
+	free(sink_root);
+	free(scratch);
+	free(base);
+	return 0;
+}
+
+/* Can this transport run here? Services it needs must be there; others have no driver in this
+ * program. */
+static bool is_runnable(const struct transport *transport)
+{
+	struct probe probe = { .version = "" };
+	struct error err = { 0 };
+	for (const char *const *need = transport->needs; need && *need; need++)
+		if (strcmp(*need, "sshd") != 0 || !have_sshd)
+			return false;
+	if (transport->probe(transport, &probe, &err) == 0)
+		return true;
+	print_message("%s passed over: %s\n", transport->name, err.message);
+	return false;
+}
+
+/* A transport that copies only on request is asked to. */
+static const char *options_of(const struct transport *transport)
+{
+	return option_find(transport->options, "copy") ? "copy=yes" : NULL;
+}
+
+static void scan(const char *root, struct manifest *manifest)
+{
+	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
+	struct error err = { 0 };
+	if (manifest_scan(manifest, root, &options, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void clear(const char *root)
+{
+	struct error err = { 0 };
+	if (folder_clear(root, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void check_copy(const struct transport *transport, const struct manifest *files,
+		       enum preserve preserve)
+{
+	struct manifest copy = { 0 };
+	struct error err = { 0 };
+	scan(sink_root, &copy);
+	if (manifest_compare(files, &copy, preserve, &err) < 0)
+		fail_msg("%s, preserve=%s: %s", transport->name, preserve_names[preserve],
+			 err.message);
+	if (transport->caps & CAP_HOLES && copy.hole_bytes < files->hole_bytes)
+		fail_msg("%s: %llu bytes in holes became %llu", transport->name,
+			 (unsigned long long)files->hole_bytes,
+			 (unsigned long long)copy.hole_bytes);
+	manifest_free(&copy);
+}
+
+static void check_counts(const struct transport *transport, const struct manifest *files,
+			 const struct pair_result *result)
+{
+	if (!(transport->caps & CAP_TWO_ENDED))
+		return;
+	if (result->sink.progress.bytes != files->bytes)
+		fail_msg("%s: counted %llu bytes at the sink, not %llu", transport->name,
+			 (unsigned long long)result->sink.progress.bytes,
+			 (unsigned long long)files->bytes);
+	if ((result->sink.progress.first_byte_ns != 0) != (files->bytes > 0))
+		fail_msg("%s: the first byte's time is wrong", transport->name);
+}
+
+static void copy_once(const struct transport *transport, const struct manifest *files,
+		      enum preserve preserve)
+{
+	struct pair_result result;
+	struct error err = { 0 };
+	const struct pair_spec spec = {
+		.transport = transport,
+		.options = options_of(transport),
+		.source_root = source_root,
+		.sink_root = sink_root,
+		.scratch = scratch,
+		.files = files,
+		.service = transport->needs ? &sshd.service : NULL,
+		.preserve = preserve,
+	};
+	clear(sink_root);
+	clear(scratch);
+	if (pair_run(&spec, &result, &err) < 0)
+		fail_msg("%s, preserve=%s: %s", transport->name, preserve_names[preserve],
+			 err.message);
+	check_copy(transport, files, preserve);
+	check_counts(transport, files, &result);
+}
+
+static void test_tree(void **state)
+{
+	const struct tree_case *tree = *state;
+	struct manifest files = { 0 };
+	clear(source_root);
+	AUTO_FD root = tree_open(source_root);
+	tree->make(root);
+	scan(source_root, &files);
+	for (const struct transport *const *all = transport_all(); *all; all++) {
+		struct error why = { 0 };
+		if (!is_runnable(*all))
+			continue;
+		if (transport_can_carry(*all, &files, &why) < 0) {
+			assert_int_equal(why.kind, ERROR_UNSUPPORTED);
+			assert_false((*all)->caps & CAP_TWO_ENDED);
+			continue;
+		}
+		copy_once(*all, &files, PRESERVE_MODE);
+	}
+	manifest_free(&files);
+}
+
+static void test_preserve(void **state)
+{
+	struct manifest files = { 0 };
+	(void)state;
+	clear(source_root);
+	AUTO_FD root = tree_open(source_root);
+	tree_modes(root);
+	scan(source_root, &files);
+	for (const struct transport *const *all = transport_all(); *all; all++)
+		for (int preserve = 0; preserve_names[preserve] && is_runnable(*all); preserve++)
+			copy_once(*all, &files, (enum preserve)preserve);
+	manifest_free(&files);
+}
+
+/* What every transport must have, so that it can be listed, planned and run. */
+static void test_descriptions(void **state)
+{
+	(void)state;
+	for (const struct transport *const *all = transport_all(); *all; all++) {
+		const struct transport *transport = *all;
+		struct error err = { 0 };
+		AUTO_FREE void *options = calloc(1, transport->options_size + 1);
+		assert_non_null(options);
+		assert_true(transport->name[0] && transport->summary[0]);
+		assert_ptr_equal(transport_find(transport->name), transport);
+		assert_non_null(transport->probe);
+		assert_non_null(transport->prepare);
+		assert_non_null(transport->cleanup);
+		assert_non_null(transport->driver == XFER_SOURCE ? transport->send
+								 : transport->receive);
+		if (option_defaults(transport->options, options, &err) < 0)
+			fail_msg("%s: %s", transport->name, err.message);
+		if (transport->check &&
+		    transport->check(transport, options, PRESERVE_MODE, &err) < 0)
+			fail_msg("%s: %s", transport->name, err.message);
+	}
+}
+
+/* Our own listeners let nobody in who has another token, and no byte of such a run is written. */
+static void test_wrong_token(void **state)
+{
+	struct manifest files = { 0 };
+	(void)state;
+	clear(source_root);
+	AUTO_FD root = tree_open(source_root);
+	tree_file(root, "secret", 5000);
+	scan(source_root, &files);
+	for (const struct transport *const *all = transport_all(); *all; all++) {
+		struct pair_result result;
+		struct error err = { 0 };
+		const struct pair_spec spec = {
+			.transport = *all,
+			.source_root = source_root,
+			.sink_root = sink_root,
+			.scratch = scratch,
+			.files = &files,
+			.seconds = 2,
+			.wrong_token = true,
+			.service = (*all)->needs ? &sshd.service : NULL,
+		};
+		bool empty = false;
+		if (!((*all)->caps & CAP_TWO_ENDED) || options_of(*all) || !is_runnable(*all))
+			continue;
+		clear(sink_root);
+		if (pair_run(&spec, &result, &err) == 0)
+			fail_msg("%s let a wrong token in", (*all)->name);
+		assert_int_not_equal(result.source.error.kind, ERROR_NONE);
+		assert_int_not_equal(result.sink.error.kind, ERROR_NONE);
+		assert_int_equal(result.source.wait_status | result.sink.wait_status, 0);
+		assert_int_equal(folder_is_empty(sink_root, &empty, &err), 0);
+		assert_true(empty);
+	}
+	manifest_free(&files);
+}
+
+static int run_all(void)
+{
+	struct CMUnitTest tests[32] = { 0 };
+	size_t count = 0;
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_descriptions);
+	for (const struct tree_case *tree = tree_cases; tree->name; tree++)
+		tests[count++] = (struct CMUnitTest){ .name = tree->name,
+						      .test_func = test_tree,
+						      .initial_state = (void *)(uintptr_t)tree };
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_preserve);
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_wrong_token);
+	return cmocka_run_group_tests_name("contract", tests, setup, teardown);
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = { 0 };
+	/* The private sshd starts this program as the receiver. */
+	if (argc == 3 && strcmp(argv[1], "receive") == 0)
+		return ssh_receive(getenv("LINEFILL_SCRATCH"), argv[2], &err) < 0;
+	return run_all();
+}
