@@ -84,9 +84,11 @@ static int explain(const struct child_spec *spec, const struct complaint *compla
 	errno = code;
 	if (complaint->about_folder)
 		return error_system(err, "%s: working folder %s", spec->argv[0], spec->folder);
+	/* A search ends with EACCES when a folder of PATH is closed to us: that says nothing. */
+	bool found_but_closed = code == EACCES && strchr(spec->argv[0], '/');
 	if (code == ENOENT || code == EACCES)
 		return error_set(err, ERROR_UNAVAILABLE, code, "%s: %s", spec->argv[0],
-				 code == ENOENT ? "not found" : "not executable");
+				 found_but_closed ? "not executable" : "not found");
 	return error_system(err, "%s", spec->argv[0]);
 }
 

@@ -84,11 +84,16 @@ static int write_client(struct private_sshd *sshd, const char *host_key, struct 
 	return write_text(sshd->strings[KNOWN_HOSTS], &known, err);
 }
 
+static void holder_name(const struct private_sshd *sshd, char *name, size_t size)
+{
+	snprintf(name, size, "%d-%u", (int)getpid(), sshd->service.port);
+}
+
 static int start(struct private_sshd *sshd, const char *config, struct error *err)
 {
 	/* Other tests may run at the same time. */
-	char name[16];
-	snprintf(name, sizeof(name), "%d", (int)getpid());
+	char name[32];
+	holder_name(sshd, name, sizeof(name));
 	if (geteuid() == 0 && shared_folder_hold(SSHD_PRIVSEP, name, err) < 0)
 		return -1;
 	const char *const argv[] = { SSHD, "-D", "-e", "-f", config, NULL };
@@ -145,8 +150,8 @@ int private_sshd_start(struct private_sshd *sshd, const char *folder, struct err
 void private_sshd_stop(struct private_sshd *sshd)
 {
 	child_end(&sshd->child);
-	char name[16];
-	snprintf(name, sizeof(name), "%d", (int)getpid());
+	char name[32];
+	holder_name(sshd, name, sizeof(name));
 	if (geteuid() == 0)
 		shared_folder_release(SSHD_PRIVSEP, name);
 	for (size_t i = 0; i < ARRAY_SIZE(sshd->strings); i++)

@@ -2,8 +2,6 @@
 #ifndef LINEFILL_TESTS_PRIVATE_SSHD_H
 #define LINEFILL_TESTS_PRIVATE_SSHD_H
 
-#include <stdbool.h>
-
 #include "harness/api/xfer.h"
 #include "harness/base/child.h"
 #include "harness/base/error.h"
@@ -11,11 +9,10 @@
 struct private_sshd {
 	struct service service;
 	struct child child;
-	bool made_run_sshd;
 	char *strings[8]; /* what service points to */
 };
 
-/* Its files go into folder, which must be private. False with an error when there is no sshd. */
+/* Its files go into folder, which must be private. -1 with an error when there is no sshd. */
 int private_sshd_start(struct private_sshd *sshd, const char *folder, struct error *err) MUST_CHECK;
 void private_sshd_stop(struct private_sshd *sshd);
 
