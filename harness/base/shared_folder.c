@@ -48,7 +48,7 @@ static bool is_foreign(const char *path)
 
 int shared_folder_hold(const char *path, const char *name, struct error *err)
 {
-	AUTO_FD lock = lock_parent(path);
+	__attribute__((unused)) AUTO_FD lock = lock_parent(path);
 	AUTO_TEXT holder = { 0 };
 	text_addf(&holder, "%s/" SHARED_FOLDER_PREFIX "%s", path, name);
 	if (is_foreign(path))
@@ -67,7 +67,7 @@ int shared_folder_hold(const char *path, const char *name, struct error *err)
 
 void shared_folder_release(const char *path, const char *name)
 {
-	AUTO_FD lock = lock_parent(path);
+	__attribute__((unused)) AUTO_FD lock = lock_parent(path);
 	AUTO_TEXT holder = { 0 };
 	text_addf(&holder, "%s/" SHARED_FOLDER_PREFIX "%s", path, name);
 	if (rmdir(text_string(&holder)) == 0)
