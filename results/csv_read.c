@@ -188,7 +188,7 @@ static int read_row(const struct csv_reader *reader, const struct columns *colum
 
 static int read_rows(struct csv_reader *reader, struct results *results, struct error *err)
 {
-	struct columns columns;
+	struct columns columns = { 0 };
 	if (read_header(reader, &columns, err) < 0)
 		return -1;
 	for (;;) {

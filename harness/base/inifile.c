@@ -20,6 +20,7 @@ struct reader {
 	const char *next, *end;
 	unsigned line;
 	bool continues; /* the line just fetched is indented */
+	bool open;      /* a value came before in this section, which such a line continues */
 	bool failed;
 	struct error *err;
 };
@@ -80,6 +81,7 @@ static void see_section(struct reader *reader, const char *line)
 	memcpy(name, line + 1, length);
 	name[length] = '\0';
 	section_of(reader, name);
+	reader->open = false;
 }
 
 static char *fetch_line(char *to, int size, void *stream)
@@ -129,12 +131,14 @@ static int on_value(void *user, const char *section, const char *key, const char
 	size_t index = section_of(reader, section);
 	struct inifile_entry *entry = find_entry(file, index, key);
 	AUTO_TEXT text = { 0 };
-	if (entry && !reader->continues) {
+	bool continues = reader->continues && reader->open;
+	reader->open = true;
+	if (entry && !continues) {
 		text_addf(&text, "'%s' is already set in line %u", key, entry->line);
 		return fail(reader, text_string(&text));
 	}
 	if (entry) {
-		text_addf(&text, "%s %s", entry->value, value);
+		text_addf(&text, "%s%s%s", entry->value, entry->value[0] ? " " : "", value);
 		free(entry->value);
 		entry->value = text_take(&text);
 		return 1;

@@ -75,7 +75,7 @@ static char *run_folder(struct agent *agent, struct error *err)
 	return text_take(&path);
 }
 
-static bool needs_sshd(const struct transport *transport)
+static bool needs_server(const struct transport *transport)
 {
 	return transport->needs && transport->needs[0];
 }
@@ -118,7 +118,7 @@ static const struct service *own_service(struct agent *agent)
 {
 	static struct service service;
 	service = (struct service){
-		.name = "sshd",
+		.name = agent->server.kind ? agent->server.kind->name : "",
 		.host = "",
 		.user = agent->server.user,
 		.cipher = "",
@@ -131,7 +131,7 @@ static const struct service *own_service(struct agent *agent)
 static void connect_service(struct agent *agent, struct half_plan *plan)
 {
 	bool driver = plan->transport->driver == plan->side;
-	if (!needs_sshd(plan->transport))
+	if (!needs_server(plan->transport))
 		return;
 	plan->service = driver ? &agent->client.service : own_service(agent);
 	if (!driver && agent->server_running)
@@ -246,7 +246,7 @@ static void log_server_tail(const struct agent *agent)
 	ssh_server_log_tail(&agent->server, &tail);
 	for (char *save = NULL, *line = strtok_r(tail.data, "\r\n", &save); line;
 	     line = strtok_r(NULL, "\r\n", &save))
-		log_line(LOG_WARNING, "sshd: %s", line);
+		log_line(LOG_WARNING, "server: %s", line);
 }
 
 int agent_run(struct agent *agent, const struct agent_request *request, struct message *reply,

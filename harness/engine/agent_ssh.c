@@ -15,10 +15,22 @@ int agent_ssh_key(struct agent *agent, const struct agent_request *request, stru
 	return 0;
 }
 
+static const struct ssh_kind *find_kind(const json_t *request, struct error *err)
+{
+	const char *name = message_text(request, "service", "sshd");
+	const struct ssh_kind *kind = ssh_kind_find(name);
+	if (!kind)
+		error_set(err, ERROR_CONFIG, 0, "there is no server named '%s'", name);
+	return kind;
+}
+
 int agent_ssh_server(struct agent *agent, const struct agent_request *request,
 		     struct message *reply, struct error *err)
 {
 	int fds[AGENT_FDS];
+	const struct ssh_kind *kind = find_kind(request->json, err);
+	if (!kind)
+		return -1;
 	if (agent->server_running)
 		ssh_server_stop(&agent->server);
 	agent->server_running = false;
@@ -27,6 +39,7 @@ int agent_ssh_server(struct agent *agent, const struct agent_request *request,
 	if (!program)
 		return -1;
 	const struct ssh_server_spec spec = {
+		.kind = kind,
 		.host = message_text(request->json, "host", "127.0.0.1"),
 		.authorized_key = message_text(request->json, "public_key", ""),
 		.cipher = message_text(request->json, "cipher", ""),
@@ -53,7 +66,11 @@ int agent_ssh_server(struct agent *agent, const struct agent_request *request,
 int agent_ssh_client(struct agent *agent, const struct agent_request *request,
 		     struct message *reply, struct error *err)
 {
+	const struct ssh_kind *kind = find_kind(request->json, err);
+	if (!kind)
+		return -1;
 	const struct ssh_server_facts facts = {
+		.kind = kind,
 		.host = message_text(request->json, "host", "127.0.0.1"),
 		.port = (uint16_t)message_whole(request->json, "port", 0),
 		.user = message_text(request->json, "user", ""),

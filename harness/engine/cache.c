@@ -34,8 +34,9 @@ int cache_is_ram(const char *folder, struct error *err)
 
 static int open_file(int root_fd, const struct manifest_entry *entry, struct error *err)
 {
+	char shown[MANIFEST_SHOWN_SIZE];
 	int fd = openat(root_fd, entry->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? error_system(err, "open a file of the dataset") : fd;
+	return fd < 0 ? error_system(err, "open %s", manifest_shown(shown, entry->path)) : fd;
 }
 
 static int read_through(int fd, void *buffer, const struct io_limit *limit, struct error *err)

@@ -236,8 +236,8 @@ static void name_study(struct conduct *conduct)
 	clock_utc_text(conduct->created_utc);
 	clock_utc_compact(now);
 	random_secret_hex(unique, 4);
-	snprintf(conduct->study_id, sizeof(conduct->study_id), "%.20s-%.20s-%s", conduct->study->name,
-		 now, unique);
+	snprintf(conduct->study_id, sizeof(conduct->study_id), "%.20s-%.20s-%s",
+		 conduct->study->name, now, unique);
 }
 
 static void conduct_free(struct conduct *conduct)

@@ -33,7 +33,10 @@ int hostcpu_read(struct hostcpu *now, struct error *err)
 
 double hostcpu_busy_pct(struct hostcpu before, struct hostcpu after)
 {
-	if (after.total <= before.total)
+	if (after.total <= before.total || after.busy < before.busy)
 		return NAN;
-	return 100.0 * (double)(after.busy - before.busy) / (double)(after.total - before.total);
+	uint64_t total = after.total - before.total;
+	uint64_t busy = after.busy - before.busy;
+	/* The kernel may take back waiting time that it counted: total then lags behind. */
+	return busy < total ? 100.0 * (double)busy / (double)total : 100;
 }

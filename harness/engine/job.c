@@ -23,6 +23,8 @@ _Noreturn static void run_in_child(const struct job *job, int writer, int64_t de
 	const struct io_limit never = { .deadline_ns = CLOCK_NEVER };
 	if (outcome == 0)
 		err = (struct error){ 0 };
+	else if (err.kind == ERROR_NONE)
+		error_set(&err, ERROR_SYSTEM, 0, "failed without saying why");
 	if (io_write_full(writer, &err, sizeof(err), &never, NULL) < 0 ||
 	    io_write_full(writer, result, job->result_size, &never, NULL) < 0)
 		_exit(126);

@@ -88,6 +88,8 @@ int link_accept(int listener, const struct token *token, const struct io_limit *
 		if (io_wait(listener, POLLIN, limit, err) < 0)
 			return -1;
 		AUTO_FD fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+			return error_system(err, "accept"); /* it would not get better by itself */
 		if (fd < 0)
 			continue;
 		if (!shows_token(fd, token, limit))

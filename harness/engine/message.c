@@ -140,7 +140,9 @@ int message_to_error(const struct message *reply, struct error *err)
 	const json_t *object = json_object_get(reply->json, "error");
 	if (!object)
 		return 0;
-	return error_set(err, error_kind_from_name(message_text(object, "kind", "peer")),
+	enum error_kind kind = error_kind_from_name(message_text(object, "kind", "peer"));
+	/* An error is one, whatever it calls itself. */
+	return error_set(err, kind == ERROR_NONE ? ERROR_PEER : kind,
 			 (int)message_whole(object, "code", 0), "%s",
 			 message_text(object, "message", "no reason was given"));
 }

@@ -238,17 +238,16 @@ int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *canc
 	return 0;
 }
 
-/* "" in the study means the tools' own default, which is the agents' "" too. */
 static int start_server(struct pair *pair, struct peer *client, struct peer *server,
 			const struct cancel *cancel, struct error *err)
 {
-	const struct study_ssh *ssh = &pair->study->ssh;
+	const struct pair_ssh_terms *terms = &pair->ssh_terms;
 	if (peer_ask(client, "ssh-key", NULL, SHORT_S, cancel, err) < 0)
 		return -1;
-	json_t *request =
-		json_pack("{s:s,s:s,s:s,s:s}", "public_key",
-			  message_text(client->reply.json, "public_key", ""), "host",
-			  pair_host(pair, server->side), "cipher", ssh->cipher, "mac", ssh->mac);
+	json_t *request = json_pack("{s:s,s:s,s:s,s:s,s:s}", "public_key",
+				    message_text(client->reply.json, "public_key", ""), "service",
+				    terms->service, "host", pair_host(pair, server->side), "cipher",
+				    terms->cipher, "mac", terms->mac);
 	if (peer_ask(server, "ssh-server", request, SHORT_S, cancel, err) < 0)
 		return -1;
 	text_copy(pair->ssh_server_version, sizeof(pair->ssh_server_version),
@@ -256,27 +255,35 @@ static int start_server(struct pair *pair, struct peer *client, struct peer *ser
 	return 0;
 }
 
-int pair_ssh(struct pair *pair, enum xfer_side driver, const struct cancel *cancel,
+static bool same_terms(const struct pair_ssh_terms *a, const struct pair_ssh_terms *b)
+{
+	return a->driver == b->driver && strcmp(a->service, b->service) == 0 &&
+	       strcmp(a->cipher, b->cipher) == 0 && strcmp(a->mac, b->mac) == 0;
+}
+
+int pair_ssh(struct pair *pair, const struct pair_ssh_terms *terms, const struct cancel *cancel,
 	     struct error *err)
 {
-	struct peer *client = &pair->sides[driver].peer;
-	struct peer *server = &pair->sides[driver == XFER_SOURCE ? XFER_SINK : XFER_SOURCE].peer;
-	if (pair->ssh_ready && pair->ssh_driver == driver)
+	enum xfer_side listener = terms->driver == XFER_SOURCE ? XFER_SINK : XFER_SOURCE;
+	struct peer *client = &pair->sides[terms->driver].peer;
+	struct peer *server = &pair->sides[listener].peer;
+	if (pair->ssh_ready && same_terms(&pair->ssh_terms, terms))
 		return 0;
 	pair->ssh_ready = false;
+	pair->ssh_terms = *terms;
 	if (start_server(pair, client, server, cancel, err) < 0)
-		return error_wrap(err, "private sshd");
+		return error_wrap(err, "private %s", terms->service);
 	json_t *request = json_deep_copy(server->reply.json);
-	json_object_set_new(request, "host", json_string(pair_host(pair, server->side)));
-	json_object_set_new(request, "cipher", json_string(pair->study->ssh.cipher));
-	json_object_set_new(request, "mac", json_string(pair->study->ssh.mac));
+	json_object_set_new(request, "service", json_string(terms->service));
+	json_object_set_new(request, "host", json_string(pair_host(pair, listener)));
+	json_object_set_new(request, "cipher", json_string(terms->cipher));
+	json_object_set_new(request, "mac", json_string(terms->mac));
 	if (peer_ask(client, "ssh-client", request, SHORT_S, cancel, err) < 0)
-		return error_wrap(err, "private sshd");
+		return error_wrap(err, "private %s", terms->service);
 	text_copy(pair->ssh_cipher, sizeof(pair->ssh_cipher),
 		  message_text(client->reply.json, "cipher", ""));
 	text_copy(pair->ssh_mac, sizeof(pair->ssh_mac),
 		  message_text(client->reply.json, "mac", ""));
-	pair->ssh_driver = driver;
 	pair->ssh_ready = true;
 	return 0;
 }

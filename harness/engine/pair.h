@@ -18,6 +18,13 @@ struct pair_dataset {
 	uint64_t manifest_bytes;
 };
 
+/* Which private SSH server a case needs. Another one is started only when these change. */
+struct pair_ssh_terms {
+	enum xfer_side driver;                                /* the client's end */
+	char service[32];                                     /* see ssh_kind.h */
+	char cipher[OPTION_TEXT_SIZE], mac[OPTION_TEXT_SIZE]; /* "" is the tools' default */
+};
+
 struct pair_side {
 	struct peer peer;
 	bool ready;    /* folders are made, and the data is known */
@@ -35,7 +42,7 @@ struct pair {
 	struct pair_dataset dataset;
 	uint64_t instances; /* of the shares; 0: none are cut */
 	bool ssh_ready;
-	enum xfer_side ssh_driver;        /* which end is the client */
+	struct pair_ssh_terms ssh_terms;  /* of the server that runs, if ssh_ready */
 	char ssh_cipher[64], ssh_mac[64]; /* negotiated in the preflight */
 	char ssh_server_version[128];
 };
@@ -52,8 +59,7 @@ int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2]
 	       struct error *err) MUST_CHECK;
 int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
 		struct error *err) MUST_CHECK;
-/* The private sshd, with the given side as its client. */
-int pair_ssh(struct pair *pair, enum xfer_side driver, const struct cancel *cancel,
+int pair_ssh(struct pair *pair, const struct pair_ssh_terms *terms, const struct cancel *cancel,
 	     struct error *err) MUST_CHECK;
 
 /* The literal address of a side's host. */

@@ -123,8 +123,9 @@ static json_t *build(const struct record *record)
 	for (int i = 0; i < 2; i++) {
 		const char *side = i == XFER_SOURCE ? "source" : "sink";
 		json_t *known = versions_of(record->probes[i]);
-		if (pair->ssh_server_version[0] && pair->ssh_driver != (enum xfer_side)i)
-			json_object_set_new(known, "sshd", text_value(pair->ssh_server_version));
+		if (pair->ssh_server_version[0] && pair->ssh_terms.driver != (enum xfer_side)i)
+			json_object_set_new(known, pair->ssh_terms.service,
+					    text_value(pair->ssh_server_version));
 		json_object_set_new(hosts, side, host_of(&pair->sides[i]));
 		json_object_set_new(versions, side, known);
 	}

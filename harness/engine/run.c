@@ -158,20 +158,60 @@ static int ready_cache(const struct run *run, struct pair *pair, struct result *
 	return 0;
 }
 
+/* An option of that name, where the case's transport has one and it says something. */
+static const char *case_option(const struct study_case *item, const char *name, struct text *value)
+{
+	const struct option_def *def = option_find(item->transport->options, name);
+	if (def)
+		option_value_text(def, item->options, value);
+	return value->length ? value->data : NULL;
+}
+
+/* The options server, cipher and mac of a transport that needs an SSH server are the server's too;
+ * where they say nothing, the study's settings hold. */
+static void find_terms(const struct run *run, struct pair_ssh_terms *terms)
+{
+	const struct study_case *item = run->item;
+	AUTO_TEXT server = { 0 };
+	AUTO_TEXT cipher = { 0 };
+	AUTO_TEXT mac = { 0 };
+	const char *chosen = case_option(item, "server", &server);
+	*terms = (struct pair_ssh_terms){ .driver = item->transport->driver };
+	text_copy(terms->service, sizeof(terms->service),
+		  chosen ? chosen : item->transport->needs[0]);
+	chosen = case_option(item, "cipher", &cipher);
+	text_copy(terms->cipher, sizeof(terms->cipher), chosen ? chosen : run->study->ssh.cipher);
+	chosen = case_option(item, "mac", &mac);
+	text_copy(terms->mac, sizeof(terms->mac), chosen ? chosen : run->study->ssh.mac);
+	if (strcmp(terms->cipher, "tool-default") == 0)
+		terms->cipher[0] = '\0';
+	if (strcmp(terms->mac, "tool-default") == 0)
+		terms->mac[0] = '\0';
+}
+
+static int ready_ssh(const struct run *run, struct pair *pair, struct result *row,
+		     const struct cancel *cancel, struct error *err)
+{
+	struct pair_ssh_terms terms;
+	if (!run->item->transport->needs || !run->item->transport->needs[0])
+		return 0;
+	find_terms(run, &terms);
+	if (pair_ssh(pair, &terms, cancel, err) < 0)
+		return -1;
+	text_copy(row->cipher, sizeof(row->cipher), pair->ssh_cipher);
+	text_copy(row->mac, sizeof(row->mac), pair->ssh_mac);
+	return 0;
+}
+
 static int get_ready(const struct run *run, struct pair *pair, struct result *row,
 		     const struct cancel *cancel, struct error *err)
 {
-	const struct transport *transport = run->item->transport;
 	if (pair_ready(pair, cancel, err) < 0 ||
 	    pair_shares(pair, run->item->instances, cancel, err) < 0)
 		return -1;
 	row->files = (int64_t)pair->dataset.totals.files;
-	if (transport->needs && transport->needs[0]) {
-		if (pair_ssh(pair, transport->driver, cancel, err) < 0)
-			return -1;
-		text_copy(row->cipher, sizeof(row->cipher), pair->ssh_cipher);
-		text_copy(row->mac, sizeof(row->mac), pair->ssh_mac);
-	}
+	if (ready_ssh(run, pair, row, cancel, err) < 0)
+		return -1;
 	if (ready_cache(run, pair, row, cancel, err) < 0)
 		return -1;
 	return prepare_halves(run, pair, cancel, err);

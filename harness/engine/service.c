@@ -158,6 +158,10 @@ static int ask(struct service_keeper *keeper, enum keeper_ask what, struct usage
 	       const struct io_limit *limit, struct error *err)
 {
 	char byte = (char)what;
+	struct usage old;
+	/* An answer that nobody waited for any more is not the one to this. */
+	while (recv(keeper->fd, &old, sizeof(old), MSG_DONTWAIT) > 0)
+		;
 	if (send(keeper->fd, &byte, 1, MSG_NOSIGNAL) != 1)
 		return error_system(err, "the keeper of the server is gone");
 	if (io_read_full(keeper->fd, usage, sizeof(*usage), limit, err) < 0)

@@ -1,5 +1,6 @@
 #include "harness/engine/ssh_client.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void fill_service(struct ssh_client *client, const char *scratch,
 			 const struct ssh_server_facts *facts)
 {
 	client->service = (struct service){
-		.name = "sshd",
+		.name = facts->kind->name,
 		.host = keep(client, strdup(facts->host)),
 		.port = facts->port,
 		.user = keep(client, strdup(facts->user)),
@@ -76,10 +77,17 @@ static int write_config(const struct service *service, struct error *err)
 		 "PreferredAuthentications publickey\nControlMaster no\nControlPath none\n"
 		 "ForwardX11 no\nForwardAgent no\nClearAllForwardings yes\nCompression no\n"
 		 "RequestTTY no\nUpdateHostKeys no\nConnectTimeout 20\nLogLevel ERROR\n");
-	if (service->cipher[0])
+	/* Clients of the OpenSSH family do not know none as a cipher or MAC: HPN-SSH switches to
+	 * it. */
+	bool none_cipher = strcmp(service->cipher, "none") == 0;
+	bool none_mac = strcmp(service->mac, "none") == 0;
+	if (service->cipher[0] && !none_cipher)
 		text_addf(&config, "Ciphers %s\n", service->cipher);
-	if (service->mac[0])
+	if (service->mac[0] && !none_mac)
 		text_addf(&config, "MACs %s\n", service->mac);
+	if (none_cipher)
+		text_addf(&config, "NoneEnabled yes\nNoneSwitch yes\n%s",
+			  none_mac ? "NoneMacEnabled yes\n" : "");
 	return file_write_all(service->ssh_config, text_string(&config), config.length, 0600, err);
 }
 
@@ -87,6 +95,7 @@ int ssh_client_setup(struct ssh_client *client, const char *scratch,
 		     const struct ssh_server_facts *facts, struct error *err)
 {
 	ssh_client_free(client);
+	client->kind = facts->kind;
 	fill_service(client, scratch, facts);
 	if (write_known_hosts(&client->service, facts->host_key, err) < 0)
 		return -1;
@@ -96,7 +105,9 @@ int ssh_client_setup(struct ssh_client *client, const char *scratch,
 int ssh_client_parse_log(const char *log, struct ssh_client *client, struct error *err)
 {
 	static const char mark[] = "kex: client->server cipher: ";
-	const char *line = strstr(log, mark);
+	const char *line = NULL;
+	for (const char *next = strstr(log, mark); next; next = strstr(next + 1, mark))
+		line = next;
 	if (!line || sscanf(line + strlen(mark), "%63s MAC: %63s", client->negotiated_cipher,
 			    client->negotiated_mac) != 2)
 		return error_set(err, ERROR_TOOL, 0,

@@ -6,9 +6,11 @@
 #include "harness/api/xfer.h"
 #include "harness/base/error.h"
 #include "harness/base/io.h"
+#include "harness/engine/ssh_kind.h"
 
 /* Owns the strings that its service member shows. */
 struct ssh_client {
+	const struct ssh_kind *kind;
 	struct service service;
 	char *strings[11];
 	char negotiated_cipher[64], negotiated_mac[64]; /* as the preflight saw them */
@@ -16,6 +18,7 @@ struct ssh_client {
 
 /* What the listening end told about its server. */
 struct ssh_server_facts {
+	const struct ssh_kind *kind;
 	const char *host;
 	uint16_t port;
 	const char *user, *host_key;
@@ -30,11 +33,13 @@ int ssh_client_key(const char *scratch, char **public_key, const struct io_limit
 /* Writes known_hosts and ssh_config, and fills client->service. */
 int ssh_client_setup(struct ssh_client *client, const char *scratch,
 		     const struct ssh_server_facts *facts, struct error *err) MUST_CHECK;
-/* Runs "true" on the server: it must answer, and print nothing. Records what was negotiated. */
+/* Runs "true" on the server: it must answer, and print nothing. Records what was negotiated. A kind
+ * that has no client to do that with is left to its transport, which sees for itself. */
 int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit,
 			 struct error *err) MUST_CHECK;
 void ssh_client_free(struct ssh_client *client);
-/* "kex: client->server cipher: X MAC: Y" from the log of ssh -v. */
+/* The last "kex: client->server cipher: X MAC: Y" in the log of ssh -v: a later key exchange, as
+ * that of HPN-SSH when it switches to none, counts. */
 int ssh_client_parse_log(const char *log, struct ssh_client *client, struct error *err) MUST_CHECK;
 
 #endif

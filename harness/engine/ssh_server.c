@@ -45,44 +45,17 @@ static int find_user(struct ssh_server *server, struct error *err)
 
 static int find_version(struct ssh_server *server, const struct io_limit *limit, struct error *err)
 {
-	const char *argv[] = { server->program, "-V", NULL };
+	const char *argv[] = { server->program, server->kind->version_flag, NULL };
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	AUTO_TEXT output = { 0 };
 	int status = 0;
 	if (child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
 		return -1;
-	/* Older ones do not know -V: they print the version before their usage. */
-	const char *version = strstr(text_string(&output), "OpenSSH_");
+	/* Older sshd do not know -V: they print the version before their usage. */
+	const char *version = strstr(text_string(&output), server->kind->version_mark);
 	text_copy(server->version, sizeof(server->version), version ? version : "unknown");
-	server->version[strcspn(server->version, ", \n")] = '\0';
+	server->version[strcspn(server->version, ",\r\n")] = '\0';
 	return 0;
-}
-
-static int write_config(const struct ssh_server *server, const struct workspace *workspace,
-			const struct ssh_server_spec *spec, struct error *err)
-{
-	AUTO_TEXT config = { 0 };
-	const char *scratch = workspace->scratch;
-	text_addf(&config, "HostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\n", scratch,
-		  scratch);
-	text_add(&config,
-		 "AuthenticationMethods publickey\nUsePAM no\nStrictModes no\nPidFile none\n"
-		 "PermitRootLogin prohibit-password\nPermitUserRC no\nPrintMotd no\n"
-		 "PrintLastLog no\nUseDNS no\nX11Forwarding no\nAllowTcpForwarding no\n"
-		 "AllowAgentForwarding no\nLoginGraceTime 30\nLogLevel INFO\n"
-		 "Subsystem sftp internal-sftp\n");
-	text_addf(&config, "AllowUsers %s\n", server->user);
-	/* HOME: an empty one, so that no start-up file of the user's shell can print or alter
-	 * anything. */
-	text_addf(&config,
-		  "SetEnv LC_ALL=C \"HOME=%s/home\" \"" WORKSPACE_ENV
-		  "=%s\" \"LINEFILL_PROGRAM=%s\" \"LINEFILL_SCRATCH=%s\"\n",
-		  scratch, workspace->id, spec->linefill, scratch);
-	if (spec->cipher[0])
-		text_addf(&config, "Ciphers %s\n", spec->cipher);
-	if (spec->mac[0])
-		text_addf(&config, "MACs %s\n", spec->mac);
-	return file_write_all(server->config, text_string(&config), config.length, 0600, err);
 }
 
 static int write_keys(struct ssh_server *server, const struct workspace *workspace,
@@ -106,9 +79,10 @@ static int write_keys(struct ssh_server *server, const struct workspace *workspa
 			      err);
 }
 
-static int ensure_privsep_folder(struct workspace *workspace, struct error *err)
+static int ensure_privsep_folder(const struct ssh_server *server, struct workspace *workspace,
+				 struct error *err)
 {
-	if (geteuid() != 0 || access(PRIVSEP_FOLDER, F_OK) == 0)
+	if (!server->kind->privsep_folder || geteuid() != 0 || access(PRIVSEP_FOLDER, F_OK) == 0)
 		return 0;
 	if (workspace_note_folder(workspace, PRIVSEP_FOLDER, err) < 0)
 		return -1;
@@ -121,24 +95,43 @@ int ssh_server_start(struct ssh_server *server, struct workspace *workspace,
 		     const struct ssh_server_spec *spec, const struct io_limit *limit,
 		     struct error *err)
 {
-	*server = (struct ssh_server){ .keeper = SERVICE_NONE };
+	const struct ssh_kind *kind = spec->kind;
+	*server = (struct ssh_server){ .keeper = SERVICE_NONE, .kind = kind };
 	if (strpbrk(spec->linefill, "\"\\\n"))
-		return error_set(err, ERROR_CONFIG, 0,
-				 "%s: sshd cannot be told a path with quotes or backslashes",
-				 spec->linefill);
-	server->program = child_find_program("sshd", err);
+		return error_set(
+			err, ERROR_CONFIG, 0,
+			"%s: an SSH server cannot be told a path with quotes or backslashes",
+			spec->linefill);
+	server->program = child_find_program(kind->program, err);
 	if (!server->program)
-		return error_wrap(err, "the OpenSSH server (package openssh-server)");
-	server->config = path_join(workspace->scratch, "sshd_config");
-	server->log_file = path_join(workspace->scratch, "sshd.log");
+		return error_wrap(err, "the server of %s (%s brings it)", kind->name,
+				  kind->package);
+	server->config = path_join(workspace->scratch, "server_config");
+	server->log_file = path_join(workspace->scratch, "server.log");
 	if (find_user(server, err) < 0 || find_version(server, limit, err) < 0 ||
-	    ensure_privsep_folder(workspace, err) < 0 ||
-	    write_keys(server, workspace, spec, limit, err) < 0 ||
-	    write_config(server, workspace, spec, err) < 0)
+	    ensure_privsep_folder(server, workspace, err) < 0 ||
+	    write_keys(server, workspace, spec, limit, err) < 0)
 		return -1;
-	const char *argv[] = { server->program, "-i", "-e", "-f", server->config, NULL };
+	const struct ssh_kind_setup setup = {
+		.kind = kind,
+		.scratch = workspace->scratch,
+		.id = workspace->id,
+		.user = server->user,
+		.cipher = spec->cipher,
+		.mac = spec->mac,
+		.linefill = spec->linefill,
+	};
+	AUTO_TEXT config = { 0 };
+	if (kind->configure(&setup, &config, limit, err) < 0 ||
+	    file_write_all(server->config, text_string(&config), config.length, 0600, err) < 0)
+		return -1;
+	const char *argv[SSH_KIND_ARGV + 2] = { server->program };
+	size_t count = 1;
+	for (size_t i = 0; kind->argv[i]; i++)
+		argv[count++] = kind->argv[i];
+	argv[count] = server->config;
 	const struct service_spec service = {
-		.name = "sshd", .host = spec->host, .argv = argv, .log_file = server->log_file
+		.name = kind->name, .host = spec->host, .argv = argv, .log_file = server->log_file
 	};
 	return service_start(&server->keeper, &service, spec->close_fds, err);
 }

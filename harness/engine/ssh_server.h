@@ -8,18 +8,21 @@
 #include "harness/base/io.h"
 #include "harness/base/text.h"
 #include "harness/engine/service.h"
+#include "harness/engine/ssh_kind.h"
 #include "harness/engine/workspace.h"
 
 struct ssh_server {
 	struct service_keeper keeper;
+	const struct ssh_kind *kind;
 	char *host_key;    /* the public one, "ssh-ed25519 AAAA..." */
 	char user[64];     /* who may log in */
-	char version[128]; /* of sshd */
+	char version[128]; /* of the program */
 	/* Must outlive the keeper. */
 	char *program, *config, *log_file;
 };
 
 struct ssh_server_spec {
+	const struct ssh_kind *kind;
 	const char *host;           /* literal address to listen on */
 	const char *authorized_key; /* the client's public key */
 	const char *cipher, *mac;   /* "" leaves the server's default */

@@ -391,8 +391,10 @@ static int make_case(struct study *study, const struct draft *draft, char *const
 		     struct error *err)
 {
 	struct case_common common = { 0 };
-	if (study->cases_count == CASES_MAX)
-		return error_set(err, ERROR_CONFIG, 0, "more than %d cases", CASES_MAX);
+	if (study->cases_count == CASES_MAX) {
+		error_set(err, ERROR_CONFIG, 0, "more than %d cases", CASES_MAX);
+		return error_wrap(err, "%s", draft->where);
+	}
 	struct study_case *item = add_case(study);
 	name_case(draft, chosen, item);
 	item->transport = draft->transport;

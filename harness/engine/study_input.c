@@ -38,12 +38,19 @@ static const char *case_title(const char *section)
 	return title + strspn(title, " ");
 }
 
-static void add_section(struct study_input *input, const char *name, const char *where)
+static bool has_section(const struct study_input *input, const char *name)
 {
 	for (size_t i = 0; i < input->sections_count; i++)
 		if (strcmp(input->sections[i].name, name) == 0)
-			return;
-	const char *title = case_title(name);
+			return true;
+	return false;
+}
+
+static void add_section(struct study_input *input, const char *name, const char *title,
+			const char *where)
+{
+	if (has_section(input, name))
+		return;
 	input->sections = more(input->sections, input->sections_count, sizeof(*input->sections));
 	input->sections[input->sections_count++] = (struct study_section){
 		.name = copy(name), .title = title ? copy(title) : NULL, .where = copy(where)
@@ -61,7 +68,7 @@ static void free_setting(struct study_setting *setting)
 /* Replaces an earlier value of the key. */
 static void put(struct study_input *input, const struct study_setting *setting)
 {
-	add_section(input, setting->section, setting->where);
+	add_section(input, setting->section, case_title(setting->section), setting->where);
 	struct study_setting kept = { .section = copy(setting->section),
 				      .key = copy(setting->key),
 				      .value = copy(setting->value),
@@ -97,7 +104,8 @@ int study_input_add_text(struct study_input *input, const char *path, const char
 	for (size_t i = 0; i < file.sections_count; i++) {
 		AUTO_TEXT where = { 0 };
 		text_addf(&where, "%s:%u", path, file.sections[i].line);
-		add_section(input, file.sections[i].name, text_string(&where));
+		const char *name = file.sections[i].name;
+		add_section(input, name, case_title(name), text_string(&where));
 	}
 	for (size_t i = 0; i < file.entries_count; i++) {
 		const struct inifile_entry *entry = &file.entries[i];
@@ -121,6 +129,22 @@ static int add_file(struct study_input *input, const char *path, struct error *e
 	if (file_read_all(path, STUDY_FILE_MAX, &text, &count, err) < 0)
 		return error_wrap(err, "study file");
 	return study_input_add_text(input, path, text, count, err);
+}
+
+/* Two tables as one, to cut up a line by: the caller frees it and nothing else. */
+static struct option_def *join_tables(const struct option_def *a, const struct option_def *b)
+{
+	const struct option_def *const tables[] = { a, b };
+	struct option_def *joined = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct option_def *def = tables[i]; def && def->name; def++) {
+			joined = more(joined, count, sizeof(*joined));
+			joined[count++] = *def;
+		}
+	joined = more(joined, count, sizeof(*joined));
+	joined[count] = (struct option_def){ 0 };
+	return joined;
 }
 
 /* "NAME[:key=value,...]": the items go into the section; defs tell where a list's commas end. */
@@ -165,19 +189,22 @@ static void title_of_spec(const char *name, const char *items, const struct opti
 static void add_transport(struct study_input *input, const char *spec)
 {
 	AUTO_TEXT name = { 0 };
+	AUTO_TEXT title = { 0 };
 	AUTO_TEXT section = { 0 };
 	AUTO_TEXT where = { 0 };
 	const char *items = NULL;
 	split_spec(spec, &name, &items);
 	const struct transport *transport = transport_find(text_string(&name));
-	const struct option_def *defs = transport ? transport->options : NULL;
-	text_add(&section, CASE_PREFIX);
-	title_of_spec(text_string(&name), items, defs, &section);
+	AUTO_FREE struct option_def *defs =
+		join_tables(transport ? transport->options : NULL, study_case_options);
+	title_of_spec(text_string(&name), items, defs, &title);
+	text_addf(&section, CASE_PREFIX "%s", text_string(&title));
 	text_addf(&where, "-t %s", spec);
-	/* Two -t of the same words are two cases of one name, which is refused later. */
-	if (study_input_find(input, text_string(&section), "transport"))
+	/* Never into another's section. Two cases of one name are refused later, when what each
+	 * sweeps is part of its name. */
+	while (has_section(input, text_string(&section)))
 		text_add(&section, " (again)");
-	add_section(input, text_string(&section), text_string(&where));
+	add_section(input, text_string(&section), text_string(&title), text_string(&where));
 	add_items(input, section.data, where.data, items, defs);
 	const struct study_setting setting = { .section = section.data,
 					       .key = (char[]){ "transport" },
@@ -209,8 +236,10 @@ static void add_dataset(struct study_input *input, const char *spec, const char 
 					       .key = (char[]){ "recipe" },
 					       .value = name.data ? name.data : (char[]){ "" },
 					       .where = copied_where };
+	AUTO_FREE struct option_def *defs =
+		join_tables(dataset ? dataset->options : NULL, study_place_options);
 	put(input, &setting);
-	add_items(input, section, copied_where, items, dataset ? dataset->options : NULL);
+	add_items(input, section, copied_where, items, defs);
 }
 
 /* "SECTION.KEY=VALUE"; a section's name may have dots, a key has none. */
@@ -229,10 +258,7 @@ static int add_set(struct study_input *input, const char *argument, struct error
 	AUTO_TEXT where = { 0 };
 	text_addf(&where, "--set %s.%s", section, dot + 1);
 	const char *title = case_title(section);
-	bool known = !title;
-	for (size_t i = 0; i < input->sections_count; i++)
-		known |= strcmp(input->sections[i].name, section) == 0;
-	if (!known) {
+	if (title && !has_section(input, section)) {
 		error_set(err, ERROR_CONFIG, 0, "there is no case '%s' in the study", title);
 		return error_wrap(err, "%s", text_string(&where));
 	}

@@ -1,5 +1,7 @@
 #include "harness/engine/verify.h"
 
+#include <errno.h>
+
 int verify_copy(const struct manifest *wanted, const char *root, enum preserve preserve,
 		uint64_t *bytes, const struct io_limit *limit, struct error *err)
 {
@@ -7,8 +9,9 @@ int verify_copy(const struct manifest *wanted, const char *root, enum preserve p
 	const struct manifest_scan_options options = { .cancel = limit->cancel,
 						       .deadline_ns = limit->deadline_ns };
 	int outcome = manifest_scan(&copy, root, &options, err);
-	/* What cannot be read or is neither file, folder nor link is no right copy either. */
-	if (outcome < 0 && err->kind == ERROR_CONFIG)
+	/* What may not be read or is neither file, folder nor link is no right copy either. */
+	if (outcome < 0 &&
+	    (err->kind == ERROR_CONFIG || (err->kind == ERROR_SYSTEM && err->code == EACCES)))
 		err->kind = ERROR_INTEGRITY;
 	if (outcome == 0)
 		outcome = manifest_compare(wanted, &copy, preserve, err);

@@ -83,6 +83,9 @@ _Noreturn static void worker_main(int fd, struct xfer *xfer, const struct endpoi
 	}
 	if (live(fd, xfer, peer, &note) == 0)
 		note.error = (struct error){ 0 };
+	else if (note.error.kind == ERROR_NONE)
+		error_set(&note.error, ERROR_SYSTEM, 0, "%s failed without saying why",
+			  xfer->transport->name);
 	struct usage baseline = note.usage;
 	note.stage = WORKER_DONE;
 	note.report = report;
@@ -135,9 +138,9 @@ static void worker_died(struct worker *worker)
 	int status = 0;
 	pid_t pid = worker->child.pid;
 	const struct io_limit never = { .deadline_ns = CLOCK_NEVER };
-	kill(pid, SIGKILL);
-	if (child_wait(&worker->child, &never, &status, NULL) == 0)
-		kill(-pid, SIGKILL); /* what it started */
+	kill(-pid, SIGKILL); /* with what it started; its number is free once it is reaped */
+	if (child_wait(&worker->child, &never, &status, NULL) < 0)
+		child_end(&worker->child);
 	if (worker->error.kind == ERROR_NONE)
 		error_set(&worker->error, ERROR_SYSTEM, 0, "the worker process died: %s",
 			  child_status_text(status, text, sizeof(text)));
@@ -150,8 +153,8 @@ void worker_listen(struct worker *worker)
 {
 	struct note note;
 	ssize_t n = recv(worker->fd, &note, sizeof(note), 0);
-	/* A worker that ended without reading our last word resets the connection; its own last words
-	 * are still there to be read. */
+	/* A worker that ended without reading our last word resets the connection; its own last
+	 * words are still there to be read. */
 	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
 		return;
 	if (n != (ssize_t)sizeof(note)) {

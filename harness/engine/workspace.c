@@ -27,6 +27,8 @@
 #define ENVIRONMENT_MAX (1 << 20)
 /* A folder without a lock file was made a moment ago, or its agent died in that moment. */
 #define UNLOCKED_GRACE_S 60
+/* A killed process may take this long to be gone. */
+#define KILL_PATIENCE_S 5
 
 static const char *temporary_folder(void)
 {
@@ -196,20 +198,33 @@ static bool has_environment(const char *pid, const char *entry)
 	return false;
 }
 
-static void kill_processes_of(const char *id)
+/* How many still lived; one that is killed has no environment any more once it cannot act. */
+static unsigned kill_marked(const char *entry)
 {
-	AUTO_TEXT entry = { 0 };
-	text_addf(&entry, WORKSPACE_ENV "=%s", id);
+	unsigned found = 0;
 	AUTO_DIR proc = opendir("/proc");
 	if (!proc)
-		return;
+		return 0;
 	for (struct dirent *item; (item = readdir(proc));) {
 		uint64_t pid = 0;
 		if (!text_to_u64(item->d_name, &pid) || (pid_t)pid == getpid())
 			continue;
-		if (has_environment(item->d_name, text_string(&entry)))
-			kill((pid_t)pid, SIGKILL);
+		if (!has_environment(item->d_name, entry))
+			continue;
+		kill((pid_t)pid, SIGKILL);
+		found++;
 	}
+	return found;
+}
+
+/* Until none is left: while one lives it may fork, and write into what is about to be removed. */
+static void kill_processes_of(const char *id)
+{
+	int64_t end_ns = clock_deadline_ns(KILL_PATIENCE_S);
+	AUTO_TEXT entry = { 0 };
+	text_addf(&entry, WORKSPACE_ENV "=%s", id);
+	while (kill_marked(text_string(&entry)) > 0 && clock_now_ns() < end_ns)
+		usleep(5000);
 }
 
 /* True, with the lock held, when nobody lives in the folder any more. */
