@@ -44,6 +44,10 @@ struct probe {
 	char path[256];    /* the program, if one is run */
 };
 
+/* Options of these names mean the same in every transport, and the engine heeds them: "server",
+ * "cipher" and "mac" choose the private SSH server of a transport that needs one, and what it is
+ * held to (empty: the study's [ssh]); "streams" is the number of connections of a worker. */
+
 /* Always const. Calls that are not marked optional must be set. */
 struct transport {
 	const char *name, *summary;

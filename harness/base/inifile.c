@@ -155,8 +155,13 @@ static int on_value(void *user, const char *section, const char *key, const char
 int inifile_parse(struct inifile *file, const char *path, const char *text, size_t count,
 		  struct error *err)
 {
+	static const char mark[] = "\xef\xbb\xbf"; /* some editors put it before the first line */
+	size_t skipped =
+		count >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
 	*file = (struct inifile){ .path = copy(path) };
-	struct reader reader = { .file = file, .next = text, .end = text + count, .err = err };
+	struct reader reader = {
+		.file = file, .next = text + skipped, .end = text + count, .err = err
+	};
 	int bad_line = ini_parse_stream(fetch_line, &reader, on_value, &reader);
 	if (!reader.failed && bad_line == 0)
 		return 0;

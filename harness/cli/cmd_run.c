@@ -100,7 +100,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->plan = true;
 		return 0;
 	case KEY_TOOLS:
-		list_add(&arguments->tools, argument);
+		list_add(&arguments->tools, strdup(argument));
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->file)
@@ -267,6 +267,8 @@ static void free_lists(struct arguments *arguments)
 {
 	for (size_t i = 0; i < arguments->sets.count; i++)
 		free(arguments->sets.items[i]);
+	for (size_t i = 0; i < arguments->tools.count; i++)
+		free(arguments->tools.items[i]);
 	free(arguments->transports.items);
 	free(arguments->sets.items);
 	free(arguments->only.items);
@@ -280,7 +282,8 @@ static int resolve_tools(struct arguments *arguments, struct error *err)
 		char *whole = realpath(arguments->tools.items[i], NULL);
 		if (!whole)
 			return error_system(err, "--tools %s", arguments->tools.items[i]);
-		arguments->tools.items[i] = whole; /* lives as long as the process */
+		free(arguments->tools.items[i]);
+		arguments->tools.items[i] = whole;
 		catalog_add_folder(whole);
 	}
 	for (size_t i = 0; catalog_problem(i); i++)

@@ -300,12 +300,21 @@ static void fill_cpu(const json_t *source, const json_t *sink, struct result *ro
 		message_whole(source, "involuntary", 0) + message_whole(sink, "involuntary", 0);
 }
 
-static void fill_streams(const struct study_case *item, const json_t *driver, struct result *row)
+static uint64_t planned_streams(const struct study_case *item)
 {
 	const struct transport *transport = item->transport;
+	const struct option_def *def = option_find(transport->options, "streams");
+	if (transport->streams)
+		return transport->streams(item->options);
+	if (def && def->type == OPTION_COUNT)
+		return *(const uint64_t *)((const char *)item->options + def->offset);
+	return 1;
+}
+
+static void fill_streams(const struct study_case *item, const json_t *driver, struct result *row)
+{
 	int64_t reported = message_whole(driver, "streams", 0);
-	uint32_t planned = transport->streams ? transport->streams(item->options) : 1;
-	row->streams = reported > 0 ? reported : (int64_t)(planned * item->instances);
+	row->streams = reported > 0 ? reported : (int64_t)(planned_streams(item) * item->instances);
 	const char *cipher = message_text(driver, "cipher", "");
 	const char *mac = message_text(driver, "mac", "");
 	if (cipher[0])

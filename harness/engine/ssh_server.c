@@ -82,13 +82,9 @@ static int write_keys(struct ssh_server *server, const struct workspace *workspa
 static int ensure_privsep_folder(const struct ssh_server *server, struct workspace *workspace,
 				 struct error *err)
 {
-	if (!server->kind->privsep_folder || geteuid() != 0 || access(PRIVSEP_FOLDER, F_OK) == 0)
+	if (!server->kind->privsep_folder || geteuid() != 0)
 		return 0;
-	if (workspace_note_folder(workspace, PRIVSEP_FOLDER, err) < 0)
-		return -1;
-	if (mkdir(PRIVSEP_FOLDER, 0755) < 0 && errno != EEXIST)
-		return error_system(err, "make folder " PRIVSEP_FOLDER);
-	return 0;
+	return workspace_hold_folder(workspace, PRIVSEP_FOLDER, err);
 }
 
 int ssh_server_start(struct ssh_server *server, struct workspace *workspace,

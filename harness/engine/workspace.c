@@ -18,6 +18,7 @@
 #include "harness/base/files.h"
 #include "harness/base/io.h"
 #include "harness/base/log.h"
+#include "harness/base/shared_folder.h"
 #include "harness/base/text.h"
 
 #define PREFIX          "linefill-"
@@ -121,9 +122,18 @@ int workspace_add_data(struct workspace *workspace, const char *location, struct
 	return 0;
 }
 
-int workspace_note_folder(struct workspace *workspace, const char *path, struct error *err)
+/* The name under which a workspace holds shared folders: its own folder's. */
+static const char *holder_of(const char *scratch)
 {
-	return journal_add(workspace, "rmdir", path, err);
+	const char *slash = strrchr(scratch, '/');
+	return slash ? slash + 1 : scratch;
+}
+
+int workspace_hold_folder(struct workspace *workspace, const char *path, struct error *err)
+{
+	if (journal_add(workspace, "release", path, err) < 0)
+		return -1;
+	return shared_folder_hold(path, holder_of(workspace->scratch), err);
 }
 
 /* Only what a workspace can have made is removed, whatever a journal says. */
@@ -135,7 +145,7 @@ static bool is_our_data(const char *path)
 	       lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
 }
 
-static void undo_line(char *line)
+static void undo_line(char *line, const char *scratch)
 {
 	struct error err = { 0 };
 	char *space = strchr(line, ' ');
@@ -145,8 +155,8 @@ static void undo_line(char *line)
 	const char *path = space + 1;
 	if (strcmp(line, "data") == 0 && is_our_data(path) && folder_remove(path, &err) < 0)
 		log_line(LOG_WARNING, "could not remove %s: %s", path, err.message);
-	if (strcmp(line, "rmdir") == 0)
-		rmdir(path); /* another run may be using it by now: then it stays */
+	if (strcmp(line, "release") == 0)
+		shared_folder_release(path, holder_of(scratch));
 }
 
 static void undo_journal(const char *scratch)
@@ -157,7 +167,7 @@ static void undo_journal(const char *scratch)
 		return;
 	for (char *save = NULL, *line = strtok_r(journal, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
-		undo_line(line);
+		undo_line(line, scratch);
 }
 
 static void remove_scratch(const char *scratch)

@@ -24,8 +24,9 @@ int workspace_open(struct workspace *workspace, const char *id, struct error *er
 /* Makes the data folder in location: "ram" or an existing folder. */
 int workspace_add_data(struct workspace *workspace, const char *location,
 		       struct error *err) MUST_CHECK;
-/* Records a folder that was made outside and is to be removed (rmdir) once it is empty. */
-int workspace_note_folder(struct workspace *workspace, const char *path,
+/* Makes sure of a folder that is not ours alone (see harness/base/shared_folder.h) until the
+ * workspace is closed or swept up. */
+int workspace_hold_folder(struct workspace *workspace, const char *path,
 			  struct error *err) MUST_CHECK;
 /* Undoes everything that the journal names, then removes the folders. Problems are logged. */
 void workspace_close(struct workspace *workspace);
