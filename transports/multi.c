@@ -173,11 +173,13 @@ static int multi_connect(struct xfer *xfer, const struct endpoint *endpoint, str
 	return 0;
 }
 
-/* Wakes every thread that waits for a peer. Stream 0 stays open in the direction of the answer. */
-static void stop_streams(const struct multi *multi)
+/* Wakes every thread that waits for a peer, but leaves stream 0 to say and hear why: the source's
+ * ends with ABORT, the sink's answer follows. Only a sink that failed by itself reads no further.
+ */
+static void stop_streams(const struct multi *multi, const struct error *why)
 {
-	bool source = multi->xfer->side == XFER_SOURCE;
-	shutdown(multi->fds[0], source ? SHUT_WR : SHUT_RD);
+	if (multi->xfer->side == XFER_SINK && why->kind != ERROR_PEER)
+		shutdown(multi->fds[0], SHUT_RD);
 	for (uint32_t i = 1; i < multi->count; i++)
 		shutdown(multi->fds[i], SHUT_RDWR);
 }
@@ -192,15 +194,18 @@ static void stream_failed(struct multi *multi, const struct error *why)
 	pthread_cond_broadcast(&multi->changed);
 	pthread_mutex_unlock(&multi->mutex);
 	if (first)
-		stop_streams(multi);
+		stop_streams(multi, why);
 }
 
-static bool has_failed(struct multi *multi)
+/* Why another stream failed, if one did. */
+static int check_others(struct multi *multi, struct error *err)
 {
 	pthread_mutex_lock(&multi->mutex);
 	bool failed = multi->failed;
+	if (failed)
+		*err = multi->error;
 	pthread_mutex_unlock(&multi->mutex);
-	return failed;
+	return failed ? -1 : 0;
 }
 
 /* This stream's share of a memory run. */
@@ -259,9 +264,11 @@ static int send_files(struct stream *stream, struct error *err)
 		return -1;
 	if (stream->index == 0 && send_frame(stream, err) < 0)
 		return -1;
-	while (!has_failed(multi) && part_queue_take(multi->queue, &batch))
-		if (send_batch(stream, &batch, err) < 0)
+	while (part_queue_take(multi->queue, &batch))
+		if (check_others(multi, err) < 0 || send_batch(stream, &batch, err) < 0)
 			return -1;
+	if (check_others(multi, err) < 0)
+		return -1;
 	return tree_writer_end(&stream->writer, err);
 }
 

@@ -42,9 +42,42 @@ static int wait_turn(const struct ssh_session *ssh, const struct io_limit *limit
 	return io_wait(ssh->fd, events, limit, err);
 }
 
+static bool is_supported(const char *const *names, int count, const char *name, size_t length)
+{
+	for (int i = 0; i < count; i++)
+		if (strncmp(names[i], name, length) == 0 && names[i][length] == '\0')
+			return true;
+	return false;
+}
+
+/* The names of a list that this libssh2 knows. It could drop the others itself, but does that with
+ * overlapping copies (1.10). */
+static int keep_supported(LIBSSH2_SESSION *session, int method, const char *list,
+			  struct text *known)
+{
+	const char **names = NULL;
+	int count = libssh2_session_supported_algs(session, method, &names);
+	for (const char *name = list; *name;) {
+		size_t length = strcspn(name, ",");
+		if (length > 0 && is_supported(names, count, name, length)) {
+			if (known->length > 0)
+				text_add(known, ",");
+			text_add_bytes(known, name, length);
+		}
+		name += length + (name[length] == ',');
+	}
+	if (count > 0)
+		libssh2_free(session, names);
+	return known->length > 0 ? 0 : -1;
+}
+
 static int prefer(LIBSSH2_SESSION *session, int method, const char *list, struct error *err)
 {
-	if (!list[0] || libssh2_session_method_pref(session, method, list) == 0)
+	AUTO_TEXT known = { 0 };
+	if (!list[0])
+		return 0;
+	if (keep_supported(session, method, list, &known) == 0 &&
+	    libssh2_session_method_pref(session, method, text_string(&known)) == 0)
 		return 0;
 	return error_set(err, ERROR_UNSUPPORTED, 0, "libssh2 %s does not have %s",
 			 libssh2_version(0), list);

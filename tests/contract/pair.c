@@ -47,9 +47,11 @@ static int meet(const struct pair_spec *spec, enum xfer_side side, int link,
 	if (side == spec->transport->driver)
 		return read(link, endpoint, sizeof(*endpoint)) == (ssize_t)sizeof(*endpoint) ? 0
 											     : -1;
+	if (write(link, endpoint, sizeof(*endpoint)) != (ssize_t)sizeof(*endpoint))
+		return -1;
 	if (spec->when_listening)
 		spec->when_listening(endpoint, spec->context);
-	return write(link, endpoint, sizeof(*endpoint)) == (ssize_t)sizeof(*endpoint) ? 0 : -1;
+	return 0;
 }
 
 /* A listening half that has nothing to move keeps its server until the driver is done. */

@@ -18,7 +18,7 @@ struct pair_spec {
 	enum preserve preserve;
 	double seconds;   /* deadline of both halves; 0: 60 */
 	bool wrong_token; /* the source shows a token that is not the sink's */
-	/* Called in the sink's process when it listens, before the source starts. Optional. */
+	/* Called in the listening half's process once the other one knows where. Optional. */
 	void (*when_listening)(const struct endpoint *endpoint, void *context);
 	void *context;
 };
