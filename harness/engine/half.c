@@ -309,7 +309,12 @@ static int run_listener(struct half *half, const struct cancel *cancel, struct h
 	if (word != LINK_DONE)
 		return gave_up(err);
 	tell_driver_done(half);
-	if (wait_stage(half, WORKER_DONE, &limit, err) < 0 || flush_sink(half, err) < 0)
+	/* A driver that has had enough of waiting says so. */
+	if (wait_other(half, true, &limit, &word, err) < 0)
+		return -1;
+	if (word != 0)
+		return gave_up(err);
+	if (flush_sink(half, err) < 0)
 		return -1;
 	timing->end_ns = clock_now_ns();
 	if (hostcpu_read(&timing->after, err) < 0 ||
@@ -326,7 +331,16 @@ static int run_listener(struct half *half, const struct cancel *cancel, struct h
 
 /* ---- the end, for both ---- */
 
-/* Workers end by themselves; if the run failed, they are asked to, and then made to. */
+static bool any_lives(const struct half *half)
+{
+	for (size_t i = 0; i < half->plan.instances; i++)
+		if (half->workers[i].fd >= 0 && half->workers[i].stage < WORKER_ENDED)
+			return true;
+	return false;
+}
+
+/* Workers end by themselves; if the run failed, they are asked to, and then made to. A second call
+ * finds nothing to do. */
 static void end_workers(struct half *half, bool failed)
 {
 	struct io_limit limit = { .deadline_ns =
@@ -334,7 +348,7 @@ static void end_workers(struct half *half, bool failed)
 	pid_t keep[] = { half->plan.keep_pid };
 	for (size_t i = 0; failed && i < half->plan.instances; i++)
 		worker_stop(&half->workers[i]);
-	while (!all_at_least(half, WORKER_ENDED))
+	while (any_lives(half))
 		if (wait_event(half, NULL, &limit, NULL) < 0)
 			break;
 	for (size_t i = 0; i < half->plan.instances; i++)
