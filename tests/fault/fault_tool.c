@@ -1,0 +1,257 @@
+/* A copy tool that can do wrong in every way a tool can. Its arguments are done one after the
+ * other:
+ *   copy FROM TO      copies what is in FROM into TO, with cp
+ *   sleep S           sleeps
+ *   burn S            burns so much CPU itself
+ *   burn-child S      a child burns it, and is waited for
+ *   burn-orphan S     a grandchild burns it, and is not waited for, but outlived
+ *   linger S          leaves a process in a session of its own behind, which sleeps
+ *   hold S            the same, but that process keeps our standard output and error open
+ *   hang              waits for ever, deaf to all signals that can be refused
+ *   mark FILE         writes our process id, our parent's and that of what lingers into FILE
+ *   once FILE WORD    does WORD and its argument only if FILE was not there, and makes it
+ *   remove PATTERN    removes the files that match
+ *   litter PATTERN    makes a file in the folders that match
+ *   flip PATTERN      changes one byte of the files that match
+ *   say TEXT          says that on standard error
+ *   exit N            ends
+ *   listen PORT       waits for one connection and its end */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static pid_t lingering;
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(9);
+}
+
+static void rest(double seconds)
+{
+	struct timespec left = { .tv_sec = (time_t)seconds,
+				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) };
+	while (nanosleep(&left, &left) < 0)
+		;
+}
+
+static double cpu_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void burn(double seconds)
+{
+	double until = cpu_s() + seconds;
+	while (cpu_s() < until)
+		for (volatile int spin = 0; spin < 1000; spin++)
+			;
+}
+
+static void wait_for(pid_t pid)
+{
+	int status = 0;
+	if (waitpid(pid, &status, 0) < 0 || status != 0)
+		fail("a child failed");
+}
+
+static void copy(const char *from, const char *to)
+{
+	char inside[4096];
+	snprintf(inside, sizeof(inside), "%s/.", from);
+	pid_t pid = fork();
+	if (pid == 0) {
+		execlp("cp", "cp", "-rP", "--preserve=mode", inside, to, (char *)NULL);
+		_exit(127);
+	}
+	wait_for(pid);
+}
+
+static void burn_child(double seconds)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		burn(seconds);
+		_exit(0);
+	}
+	wait_for(pid);
+}
+
+/* The pipe tells when the grandchild has burned; who reaps it is not our business. */
+static void burn_orphan(double seconds)
+{
+	int ends[2];
+	char word;
+	if (pipe(ends) < 0)
+		fail("pipe");
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (fork() == 0) {
+			burn(seconds);
+			_exit(0);
+		}
+		_exit(0);
+	}
+	wait_for(pid);
+	close(ends[1]);
+	if (read(ends[0], &word, 1) != 0)
+		fail("read");
+	close(ends[0]);
+}
+
+static void linger(double seconds, int keep_open)
+{
+	lingering = fork();
+	if (lingering != 0)
+		return;
+	setsid();
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	for (int fd = 0; fd < 3 && !keep_open; fd++)
+		close(fd);
+	rest(seconds);
+	_exit(0);
+}
+
+static void hang(void)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (;;)
+		pause();
+}
+
+/* Whole at once: whoever waits for it may read it as soon as it is there. */
+static void mark(const char *path)
+{
+	char fresh[4096];
+	snprintf(fresh, sizeof(fresh), "%s.new", path);
+	FILE *file = fopen(fresh, "w");
+	if (!file)
+		fail(fresh);
+	fprintf(file, "%d %d %d\n", (int)getpid(), (int)getppid(), (int)lingering);
+	if (fclose(file) != 0 || rename(fresh, path) < 0)
+		fail(path);
+}
+
+static void for_matches(const char *pattern, void (*act)(const char *path))
+{
+	glob_t found;
+	if (glob(pattern, 0, NULL, &found) != 0)
+		fail(pattern);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		act(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+static void remove_file(const char *path)
+{
+	if (unlink(path) < 0)
+		fail(path);
+}
+
+static void litter(const char *path)
+{
+	char name[4096];
+	snprintf(name, sizeof(name), "%s/litter", path);
+	int fd = open(name, O_WRONLY | O_CREAT, 0644);
+	if (fd < 0)
+		fail(name);
+	close(fd);
+}
+
+static void flip(const char *path)
+{
+	char byte;
+	int fd = open(path, O_RDWR);
+	if (fd < 0 || pread(fd, &byte, 1, 0) != 1)
+		fail(path);
+	byte = (char)(byte ^ 1);
+	if (pwrite(fd, &byte, 1, 0) != 1)
+		fail(path);
+	close(fd);
+}
+
+static void listen_once(const char *port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons((uint16_t)atoi(port)),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int on = 1;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 1) < 0)
+		fail("listen");
+	pause();
+}
+
+/* Whether the word and what belongs to it is to be done: makes the file. */
+static int is_first(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Returns how many arguments the word used, itself included. */
+static int act(char **words)
+{
+	const char *word = words[0];
+	const char *argument = words[1] ? words[1] : "";
+	if (strcmp(word, "hang") == 0)
+		hang();
+	else if (strcmp(word, "copy") == 0 && words[1] && words[2])
+		copy(argument, words[2]);
+	else if (strcmp(word, "sleep") == 0)
+		rest(atof(argument));
+	else if (strcmp(word, "burn") == 0)
+		burn(atof(argument));
+	else if (strcmp(word, "burn-child") == 0)
+		burn_child(atof(argument));
+	else if (strcmp(word, "burn-orphan") == 0)
+		burn_orphan(atof(argument));
+	else if (strcmp(word, "linger") == 0 || strcmp(word, "hold") == 0)
+		linger(atof(argument), strcmp(word, "hold") == 0);
+	else if (strcmp(word, "mark") == 0)
+		mark(argument);
+	else if (strcmp(word, "remove") == 0)
+		for_matches(argument, remove_file);
+	else if (strcmp(word, "litter") == 0)
+		for_matches(argument, litter);
+	else if (strcmp(word, "flip") == 0)
+		for_matches(argument, flip);
+	else if (strcmp(word, "say") == 0)
+		fprintf(stderr, "%s\n", argument);
+	else if (strcmp(word, "exit") == 0)
+		exit(atoi(argument));
+	else if (strcmp(word, "listen") == 0)
+		listen_once(argument);
+	else
+		fail(word);
+	return strcmp(word, "copy") == 0 ? 3 : 2;
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc;) {
+		if (strcmp(argv[i], "once") == 0 && i + 3 < argc)
+			i += is_first(argv[i + 1]) ? 2 : 4;
+		else
+			i += act(argv + i);
+	}
+	return 0;
+}

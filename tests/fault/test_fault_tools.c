@@ -1,0 +1,191 @@
+/* Tools that are not there, hang, fail, lie, or leave something behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/program.h"
+
+#define SMALL "small-files:files=10,size=1KiB"
+
+static void missing_tool_is_unavailable(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(
+		bench, "nowhere",
+		"[tool]\nprobe = lf-no-such-program --version\nrun = lf-no-such-program {src} "
+		"{dst}\n[preserve]\nmode =\n");
+	PROGRAM_STUDY(bench, "-t", "nowhere", "-t", "tcp", "--dataset", SMALL, "--rounds", "2");
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 3);
+	const struct result *row = bench_row(bench, "nowhere", 0);
+	ASSERT_ROW(row, STATUS_UNAVAILABLE);
+	ASSERT_HOLDS(row->error, "lf-no-such-program");
+	ASSERT_ROW(bench_row(bench, "tcp", 1), STATUS_OK);
+	ASSERT_ROW(bench_row(bench, "tcp", 2), STATUS_OK);
+	bench_check_clean(bench);
+}
+
+static void hung_tool_is_ended_in_time(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "hung",
+		       "[tool]\nrun = %s hold 300 hang {src} {dst}\n[preserve]\nmode =\n",
+		       FAULT_TOOL);
+	PROGRAM_STUDY(bench, "-t", "hung", "-t", "tcp", "--dataset", SMALL, "--rounds", "2",
+		      "--set", "study.timeout=1.5");
+	ASSERT_EXIT(bench, 1);
+	ASSERT_ROW(bench_row(bench, "hung", 1), STATUS_TIMEOUT);
+	ASSERT_ROW(bench_row(bench, "hung", 2), STATUS_TIMEOUT);
+	ASSERT_ROW(bench_row(bench, "tcp", 1), STATUS_OK);
+	ASSERT_ROW(bench_row(bench, "tcp", 2), STATUS_OK);
+	assert_true(bench_row(bench, "hung", 1)->goodput_bps !=
+		    bench_row(bench, "hung", 1)->goodput_bps);
+	bench_check_clean(bench);
+}
+
+/* Deaf to all but SIGKILL, at either end. */
+static void hung_module_is_ended_in_time(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_STUDY(bench, "-t", "null:hang=source,label=a", "-t", "null:hang=sink", "-t", "tcp",
+		      "--dataset", SMALL, "--rounds", "1", "--set", "study.timeout=1");
+	ASSERT_EXIT(bench, 1);
+	ASSERT_ROW(bench_row(bench, "null:hang=source", 1), STATUS_TIMEOUT);
+	ASSERT_ROW(bench_row(bench, "null:hang=sink", 1), STATUS_TIMEOUT);
+	ASSERT_ROW(bench_row(bench, "tcp", 1), STATUS_OK);
+	bench_check_clean(bench);
+}
+
+static void failing_tool_is_quoted(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "broken",
+		       "[tool]\nrun = %s say first say 'no such luck' exit 1 {src} {dst}\n"
+		       "[preserve]\nmode =\n",
+		       FAULT_TOOL);
+	PROGRAM_STUDY(bench, "-t", "broken", "--dataset", SMALL, "--rounds", "1");
+	ASSERT_EXIT(bench, 1);
+	const struct result *row = bench_row(bench, "broken", 1);
+	ASSERT_ROW(row, STATUS_FAILED);
+	ASSERT_HOLDS(row->error, "exit status 1");
+	ASSERT_HOLDS(row->error, "no such luck");
+	assert_int_equal(row->verified, VERIFIED_NO);
+	assert_int_equal(row->payload_bytes, RESULT_UNKNOWN_COUNT);
+	bench_check_clean(bench);
+}
+
+/* What a tool says cannot drive the terminal, nor the report. */
+static void rude_tool_is_escaped(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(
+		bench, "rude",
+		"[tool]\nrun = %s say '\033]0;owned\007<script>x</script>' exit 3 {src} {dst}\n"
+		"[preserve]\nmode =\n",
+		FAULT_TOOL);
+	PROGRAM_STUDY(bench, "-t", "rude", "--dataset", SMALL, "--rounds", "1");
+	ASSERT_EXIT(bench, 1);
+	ASSERT_ROW(bench_row(bench, "rude", 1), STATUS_FAILED);
+	ASSERT_LACKS(bench->output, "\033");
+	ASSERT_LACKS(bench->error, "\033");
+	char *report = bench_read_out(bench, "report.html");
+	ASSERT_LACKS(report, "<script>x");
+	ASSERT_LACKS(report, "\033");
+	free(report);
+	bench_check_clean(bench);
+}
+
+static void wrong_copy_is_integrity(void **state)
+{
+	static const struct {
+		const char *name, *words;
+	} cases[] = {
+		{ "nothing", "sleep 0 {src} {dst}" },
+		{ "flips", "copy {src} {dst} flip '{dst}/*/*'" },
+		{ "forgets", "copy {src} {dst} remove '{dst}/*/*'" },
+		{ "adds", "copy {src} {dst} litter {dst}" },
+	};
+	struct bench *bench = *state;
+	const char *arguments[24] = { "--dataset", SMALL, "--rounds", "1" };
+	size_t count = 4;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool used = strncmp(cases[i].words, "sleep", 5) != 0;
+		bench_add_tool(bench, cases[i].name, "[tool]\nrun = %s %.*s\n[preserve]\nmode =\n",
+			       FAULT_TOOL, used ? 200 : 7, cases[i].words);
+		arguments[count++] = "-t";
+		arguments[count++] = cases[i].name;
+	}
+	program_run_study(bench, arguments);
+	ASSERT_EXIT(bench, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct result *row = bench_row(bench, cases[i].name, 1);
+		ASSERT_ROW(row, STATUS_INTEGRITY);
+		assert_int_equal(row->verified, VERIFIED_NO);
+		assert_true(row->goodput_bps != row->goodput_bps);
+	}
+	bench_check_clean(bench);
+}
+
+static void lingering_grandchild_goes(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "lingers",
+		       "[tool]\nrun = %s linger 300 copy {src} {dst}\n[preserve]\nmode =\n",
+		       FAULT_TOOL);
+	bench_add_tool(bench, "holds",
+		       "[tool]\nrun = %s hold 300 copy {src} {dst}\n[preserve]\nmode =\n",
+		       FAULT_TOOL);
+	PROGRAM_STUDY(bench, "-t", "lingers", "-t", "holds", "--dataset", SMALL, "--rounds", "1");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_ROW(bench_row(bench, "lingers", 1), STATUS_OK);
+	ASSERT_ROW(bench_row(bench, "holds", 1), STATUS_OK);
+	assert_true(bench_row(bench, "holds", 1)->total_s < 60);
+	bench_check_clean(bench);
+}
+
+/* The same at the far end of an ssh session. */
+static void lingering_session_goes(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "far",
+		       "[tool]\nneeds = sshd\nrun = ssh -F {ssh_config} {host}\n  %s linger 300\n"
+		       "  copy {src} {dst}\n[preserve]\nmode =\n",
+		       FAULT_TOOL);
+	PROGRAM_STUDY(bench, "-t", "far", "-t", "scp", "--dataset", SMALL, "--rounds", "2");
+	ASSERT_EXIT(bench, 0);
+	for (int round = 1; round <= 2; round++) {
+		ASSERT_ROW(bench_row(bench, "far", round), STATUS_OK);
+		ASSERT_ROW(bench_row(bench, "scp", round), STATUS_OK);
+	}
+	bench_check_clean(bench);
+}
+
+/* A mistake in one tool file is told, and does not keep the others from working. */
+static void bad_tool_file_is_told(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "bad", "[tool]\nrunn = true {src} {dst}\n");
+	PROGRAM_STUDY(bench, "-t", "tcp", "--dataset", SMALL, "--rounds", "1");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->error, "bad.ini:2");
+	ASSERT_HOLDS(bench->error, "runn");
+	bench_check_clean(bench);
+}
+
+int main(int argc, char **argv)
+{
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	const struct CMUnitTest tests[] = {
+		BENCH_TEST(missing_tool_is_unavailable),  BENCH_TEST(hung_tool_is_ended_in_time),
+		BENCH_TEST(hung_module_is_ended_in_time), BENCH_TEST(failing_tool_is_quoted),
+		BENCH_TEST(rude_tool_is_escaped),         BENCH_TEST(wrong_copy_is_integrity),
+		BENCH_TEST(lingering_grandchild_goes),    BENCH_TEST(lingering_session_goes),
+		BENCH_TEST(bad_tool_file_is_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
