@@ -106,7 +106,7 @@ static json_t *dataset_of(const struct study *study, const struct pair_dataset *
 
 static json_t *arguments_of(const char *const *arguments)
 {
-	json_t *list = json_array();
+	json_t *list = json_pack("[s]", "linefill");
 	for (; arguments && *arguments; arguments++)
 		json_array_append_new(list, text_value(*arguments));
 	return list;
