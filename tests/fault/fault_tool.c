@@ -9,7 +9,7 @@
  *   hold S            the same, but that process keeps our standard output and error open
  *   hang              waits for ever, deaf to all signals that can be refused
  *   mark FILE         writes our process id, our parent's and that of what lingers into FILE
- *   once FILE WORD    does WORD and its argument only if FILE was not there, and makes it
+ *   once FILE WORD A  does WORD A only if FILE was not there, and makes it
  *   remove PATTERN    removes the files that match
  *   litter PATTERN    makes a file in the folders that match
  *   flip PATTERN      changes one byte of the files that match
