@@ -46,7 +46,9 @@ static int job_failed(struct child *child, const struct job *job, struct error *
 
 int job_run(const struct job *job, void *result, const struct io_limit *limit, struct error *err)
 {
+	struct error unwanted;
 	int ends[2];
+	err = err ? err : &unwanted;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_system(err, "pipe");
 	AUTO_FD reader = ends[0];

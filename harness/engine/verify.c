@@ -6,6 +6,8 @@ int verify_copy(const struct manifest *wanted, const char *root, enum preserve p
 		uint64_t *bytes, const struct io_limit *limit, struct error *err)
 {
 	struct manifest copy = { 0 };
+	struct error unwanted;
+	err = err ? err : &unwanted;
 	const struct manifest_scan_options options = { .cancel = limit->cancel,
 						       .deadline_ns = limit->deadline_ns };
 	int outcome = manifest_scan(&copy, root, &options, err);
