@@ -58,6 +58,10 @@ int bench_open(void **state)
 	struct bench *bench = calloc(1, sizeof(*bench));
 	if (!bench)
 		abort();
+	if (access(LINEFILL_PROGRAM, X_OK) < 0) {
+		print_error("%s: %s\n", LINEFILL_PROGRAM, strerror(errno));
+		return -1;
+	}
 	snprintf(bench->root, sizeof(bench->root), "%s/lf-bench-XXXXXX", base_folder());
 	if (!mkdtemp(bench->root))
 		return -1;

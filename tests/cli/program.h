@@ -11,7 +11,7 @@
 #include "results/csv.h"
 
 /* Longer than anything here takes, even with sanitizers on a busy machine. */
-#define PROGRAM_PATIENCE_S 100
+#define PROGRAM_PATIENCE_S 200
 
 /* One test's own folders; none of them is shared with a test that runs at the same time. */
 struct bench {

@@ -13,6 +13,7 @@
  *   remove PATTERN    removes the files that match
  *   litter PATTERN    makes a file in the folders that match
  *   flip PATTERN      changes one byte of the files that match
+ *   fill FOLDER       writes into it until the disk is full
  *   say TEXT          says that on standard error
  *   exit N            ends
  *   listen PORT       waits for one connection and its end */
@@ -185,6 +186,17 @@ static void flip(const char *path)
 	close(fd);
 }
 
+static void fill(const char *path)
+{
+	static const char zeros[65536];
+	char name[4096];
+	snprintf(name, sizeof(name), "%s/fill", path);
+	int fd = open(name, O_WRONLY | O_CREAT, 0644);
+	while (write(fd, zeros, sizeof(zeros)) > 0)
+		;
+	fail(name);
+}
+
 static void listen_once(const char *port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
@@ -234,6 +246,8 @@ static int act(char **words)
 		for_matches(argument, litter);
 	else if (strcmp(word, "flip") == 0)
 		for_matches(argument, flip);
+	else if (strcmp(word, "fill") == 0)
+		fill(argument);
 	else if (strcmp(word, "say") == 0)
 		fprintf(stderr, "%s\n", argument);
 	else if (strcmp(word, "exit") == 0)

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "harness/base/clock.h"
 #include "tests/cli/program.h"
 
 #define SMALL "small-files:files=10,size=1KiB"
@@ -107,23 +106,6 @@ static void kill_of_both_agents(void **state)
 	check_victims(bench, "agent died");
 }
 
-/* An agent that hangs is as good as dead, once the run's time is up. */
-static void stopped_agent_is_given_up(void **state)
-{
-	struct bench *bench = *state;
-	add_victim(bench, "source");
-	PROGRAM_START_STUDY(bench, "-t", "victim", "--dataset", SMALL, "--rounds", "2", "--set",
-			    "study.timeout=1");
-	bench_await_file(bench, "running");
-	kill(bench_await_agent(bench, "sink"), SIGSTOP);
-	program_wait(bench);
-	ASSERT_EXIT(bench, 1);
-	bench_check_clean(bench);
-	bench_read_results(bench);
-	assert_int_equal(bench->results.count, 2);
-	ASSERT_ROW(bench_row(bench, "victim", 2), STATUS_OK);
-}
-
 static void crash_costs_one_row(void **state)
 {
 	struct bench *bench = *state;
@@ -163,11 +145,10 @@ static void failure_at_every_step(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(kill_of_source_worker),     BENCH_TEST(kill_of_sink_worker),
-		BENCH_TEST(kill_of_listening_worker),  BENCH_TEST(kill_of_source_agent),
-		BENCH_TEST(kill_of_sink_agent),        BENCH_TEST(kill_of_both_agents),
-		BENCH_TEST(stopped_agent_is_given_up), BENCH_TEST(crash_costs_one_row),
-		BENCH_TEST(failure_at_every_step),
+		BENCH_TEST(kill_of_source_worker),    BENCH_TEST(kill_of_sink_worker),
+		BENCH_TEST(kill_of_listening_worker), BENCH_TEST(kill_of_source_agent),
+		BENCH_TEST(kill_of_sink_agent),       BENCH_TEST(kill_of_both_agents),
+		BENCH_TEST(crash_costs_one_row),      BENCH_TEST(failure_at_every_step),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
