@@ -8,6 +8,13 @@
 
 #define OPTIONS_MAX 64
 
+static const struct argp_option no_options[] = { { 0 } };
+
+static const struct argp_option *options_of(const struct argp *argp)
+{
+	return argp->options ? argp->options : no_options;
+}
+
 int cli_fail(const struct error *err)
 {
 	char shown[sizeof(err->message) * 4];
@@ -22,7 +29,7 @@ static const struct argp_option *find_option(const struct argp *argp, const char
 					     size_t length)
 {
 	const struct argp_option *prefix = NULL;
-	for (const struct argp_option *option = argp->options; option->name || option->doc;
+	for (const struct argp_option *option = options_of(argp); option->name || option->doc;
 	     option++) {
 		if (!option->name || strncmp(option->name, name, length) != 0)
 			continue;
@@ -37,7 +44,7 @@ static void refuse_option(const struct argp *argp, const char *verb, const char 
 {
 	const char *known[OPTIONS_MAX] = { "help", "usage" };
 	size_t count = 2;
-	for (const struct argp_option *option = argp->options; option->name || option->doc;
+	for (const struct argp_option *option = options_of(argp); option->name || option->doc;
 	     option++)
 		if (option->name && count + 1 < OPTIONS_MAX)
 			known[count++] = option->name;
@@ -55,7 +62,7 @@ static void check_long_options(const struct argp *argp, int argc, char **argv)
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (strncmp(argv[i], "--", 2) != 0) {
 			/* A short option's separate value may look like anything. */
-			const struct argp_option *option = argp->options;
+			const struct argp_option *option = options_of(argp);
 			while ((option->name || option->doc) &&
 			       !(argv[i][0] == '-' && option->key == argv[i][1] && !argv[i][2]))
 				option++;

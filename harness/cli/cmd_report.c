@@ -22,7 +22,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){ { 0 } },
 	.parser = parse,
 	.args_doc = "DIR",
 	.doc = "Write summary.csv, the charts and report.html of a study again, from the runs.csv "
