@@ -1,0 +1,151 @@
+/* What `linefill list` shows, as text and as JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "tests/cli/program.h"
+
+static json_t *list_json(struct bench *bench, const char *what)
+{
+	json_error_t problem;
+	PROGRAM_RUN(bench, "list", what, "--json");
+	ASSERT_EXIT(bench, 0);
+	assert_string_equal(bench->error, "");
+	json_t *list = json_loads(bench->output, 0, &problem);
+	if (!list)
+		fail_msg("list %s: line %d: %s", what, problem.line, problem.text);
+	assert_true(json_is_array(list));
+	return list;
+}
+
+static const json_t *named(const json_t *list, const char *name)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach(list, i, item)
+	{
+		const char *own = json_string_value(json_object_get(item, "name"));
+		if (own && strcmp(own, name) == 0)
+			return item;
+	}
+	fail_msg("'%s' is not listed", name);
+	return NULL;
+}
+
+static void check_names(struct bench *bench, const char *what, const char *const *names)
+{
+	json_t *list = list_json(bench, what);
+	for (size_t i = 0; names[i]; i++)
+		assert_true(json_is_string(json_object_get(named(list, names[i]), "summary")));
+	PROGRAM_RUN(bench, "list", what);
+	ASSERT_EXIT(bench, 0);
+	for (size_t i = 0; names[i]; i++)
+		ASSERT_HOLDS(bench->output, names[i]);
+	json_decref(list);
+}
+
+static void everything_is_listed(void **state)
+{
+	static const char *const transports[] = { "null", "tcp",       "multi",   "ssh",
+						  "scp",  "rsync-ssh", "tar-ssh", NULL };
+	static const char *const datasets[] = { "single",    "small-files", "linux-repo",
+						"lognormal", "directory",   NULL };
+	static const char *const studies[] = { "first-study", NULL };
+	struct bench *bench = *state;
+	check_names(bench, "transports", transports);
+	check_names(bench, "datasets", datasets);
+	check_names(bench, "studies", studies);
+}
+
+static void fields_are_the_columns(void **state)
+{
+	struct bench *bench = *state;
+	json_t *list = list_json(bench, "fields");
+	assert_int_equal(json_array_size(list), result_fields_count);
+	for (size_t i = 0; i < result_fields_count; i++) {
+		const json_t *field = json_array_get(list, i);
+		assert_string_equal(json_string_value(json_object_get(field, "name")),
+				    result_fields[i].name);
+		assert_true(json_string_length(json_object_get(field, "summary")) > 0);
+	}
+	json_decref(list);
+}
+
+/* What a user needs to know before it is run. */
+static void transports_tell_all(void **state)
+{
+	struct bench *bench = *state;
+	json_t *list = list_json(bench, "transports");
+	const json_t *scp = named(list, "scp");
+	const json_t *multi = named(list, "multi");
+	assert_true(json_is_true(json_object_get(scp, "available")));
+	assert_true(json_string_length(json_object_get(scp, "version")) > 0);
+	assert_string_equal(json_string_value(json_object_get(scp, "driver")), "source");
+	assert_true(json_is_array(json_object_get(scp, "caps")));
+	const json_t *streams = named(json_object_get(multi, "options"), "streams");
+	assert_true(json_is_string(json_object_get(streams, "default")));
+	assert_true(json_string_length(json_object_get(streams, "help")) > 0);
+	json_decref(list);
+	PROGRAM_RUN(bench, "list", "transports", "multi");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "streams");
+	ASSERT_HOLDS(bench->output, "instances");
+	PROGRAM_RUN(bench, "list", "datasets", "linux-repo");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "compressible");
+}
+
+static void nothing_means_transports(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "list");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "rsync-ssh");
+}
+
+/* A tool needs a file and nothing else; one with a mistake is told, one that is not installed says
+ * what is missing. */
+static void tool_files_are_listed(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "mine", "[tool]\nsummary = a tool of mine\nrun = cp {src} {dst}\n");
+	bench_add_tool(bench, "absent",
+		       "[tool]\nprobe = lf-no-such\nrun = lf-no-such {src} {dst}\n");
+	bench_add_tool(bench, "wrong", "[tool]\nrun = cp {sorc} {dst}\n");
+	PROGRAM_RUN(bench, "list", "transports", "--tools", bench->tools);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "a tool of mine");
+	ASSERT_HOLDS(bench->output, "not available: lf-no-such");
+	ASSERT_LACKS(bench->output, "wrong");
+	ASSERT_HOLDS(bench->error, "wrong.ini:2");
+	ASSERT_HOLDS(bench->error, "{src}");
+}
+
+/* Tools in the user's own folder need no option at all. */
+static void own_tools_are_found(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "list");
+	ASSERT_LACKS(bench->output, "my-own");
+	bench_add_file(bench, "../.config/linefill/tools/my-own.ini",
+		       "[tool]\nsummary = my own\nrun = cp {src} {dst}\n");
+	PROGRAM_RUN(bench, "list");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "my-own");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH_TEST(everything_is_listed),  BENCH_TEST(fields_are_the_columns),
+		BENCH_TEST(transports_tell_all),   BENCH_TEST(nothing_means_transports),
+		BENCH_TEST(tool_files_are_listed), BENCH_TEST(own_tools_are_found),
+	};
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

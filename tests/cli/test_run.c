@@ -1,0 +1,252 @@
+/* `linefill run`: plans, rows, exit statuses, and what it refuses. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/base/files.h"
+#include "tests/cli/program.h"
+
+#define SMALL "small-files:files=20,size=1KiB"
+
+static void plan_runs_nothing(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_START_STUDY(bench, "-t", "tcp", "-t", "multi:streams=1 2", "--dataset", SMALL,
+			    "--rounds", "10", "--plan");
+	program_wait(bench);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "20 files");
+	ASSERT_HOLDS(bench->output, "20480 bytes");
+	ASSERT_HOLDS(bench->output, "30 runs");
+	ASSERT_HOLDS(bench->output, "multi streams=2");
+	ASSERT_HOLDS(bench->output, "round 10:");
+	ASSERT_HOLDS(bench->output, " comparisons");
+	assert_false(bench_has(bench, "out"));
+	bench_check_clean(bench);
+}
+
+/* The order of the plan is the order of the rows, and the seed's. */
+static void plan_is_kept(void **state)
+{
+	struct bench *bench = *state;
+	static const char *const arguments[] = { "-t",       "tcp",   "-t",        "null:copy=yes",
+						 "-t",       "multi", "--dataset", SMALL,
+						 "--rounds", "2",     "--seed",    "42",
+						 NULL,       NULL };
+	const char *planned[14];
+	memcpy(planned, arguments, sizeof(planned));
+	planned[12] = "--plan";
+	program_start_study(bench, planned);
+	program_wait(bench);
+	char *first = strdup(bench->output);
+	program_start_study(bench, planned);
+	program_wait(bench);
+	assert_string_equal(first, bench->output);
+	free(first);
+	char *order = strdup(strstr(bench->output, "Order"));
+	program_run_study(bench, arguments);
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 6);
+	const char *at = order;
+	for (size_t i = 0; i < 6; i++) {
+		const struct result *row = &bench->results.rows[i];
+		at = strstr(at, row->label);
+		if (!at)
+			fail_msg("row %zu (%s) is not where it was planned:\n%s", i, row->label,
+				 order);
+		at += strlen(row->label);
+	}
+	free(order);
+	bench_check_clean(bench);
+}
+
+static void out_must_be_empty(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_file(bench, "../out/precious", "mine");
+	PROGRAM_START_STUDY(bench, "-t", "tcp", "--dataset", SMALL);
+	program_wait(bench);
+	ASSERT_EXIT(bench, 2);
+	ASSERT_HOLDS(bench->error, "not empty");
+	assert_false(bench_has(bench, "out/runs.csv"));
+	assert_true(bench_has(bench, "out/precious"));
+	bench_check_clean(bench);
+}
+
+/* Without --out: a folder named after the study and the time, where it was started. */
+static void results_have_a_place_of_their_own(void **state)
+{
+	struct bench *bench = *state;
+	char set[128];
+	snprintf(set, sizeof(set), "dataset.location=%s", bench->data);
+	PROGRAM_RUN(bench, "run", "-t", "null", "--dataset", SMALL, "--rounds", "1", "--set", set);
+	ASSERT_EXIT(bench, 0);
+	assert_true(bench_has(bench, "files/linefill-results"));
+	ASSERT_HOLDS(bench->output, "/files/linefill-results/null-2");
+	ASSERT_HOLDS(bench->output, "/report.html");
+	bench_check_clean(bench);
+}
+
+/* The default location: memory, which is given back. */
+static void memory_is_given_back(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "run", "-t", "tcp", "--dataset", SMALL, "--rounds", "1", "--out",
+		    bench->out);
+	ASSERT_EXIT(bench, 0);
+	char *study = bench_read_out(bench, "study.json");
+	char *at = strstr(study, "\"location\": \"/dev/shm/");
+	assert_non_null(at);
+	char *path = strchr(at + strlen("\"location\":"), '/');
+	path[strcspn(path, "\"")] = '\0';
+	assert_null(opendir(path));
+	free(study);
+	bench_check_clean(bench);
+}
+
+static void exit_status_tells_rows(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "absent",
+		       "[tool]\nprobe = lf-no-such\nrun = lf-no-such {src} {dst}\n");
+	PROGRAM_STUDY(bench, "-t", "null", "-t", "absent", "-t", "null:flip=yes", "--dataset",
+		      SMALL, "--rounds", "2");
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 4);
+	ASSERT_ROW(bench_row(bench, "absent", 0), STATUS_UNAVAILABLE);
+	ASSERT_ROW(bench_row(bench, "null:flip=yes", 0), STATUS_UNSUPPORTED);
+	strncat(bench->out, "2", 2);
+	PROGRAM_STUDY(bench, "-t", "null", "-t", "null:fail=send", "--dataset", SMALL, "--rounds",
+		      "1");
+	ASSERT_EXIT(bench, 1);
+	bench_check_clean(bench);
+}
+
+static void rows_describe_their_run(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_STUDY(bench, "-t", "multi:streams=2,instances=3", "--dataset", SMALL, "--rounds",
+		      "2");
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 2);
+	for (int round = 1; round <= 2; round++) {
+		const struct result *row = &bench->results.rows[round - 1];
+		ASSERT_ROW(row, STATUS_OK);
+		assert_int_equal(row->verified, VERIFIED_YES);
+		assert_int_equal(row->round, round);
+		assert_int_equal(row->files, 20);
+		assert_int_equal(row->payload_bytes, 20480);
+		assert_int_equal(row->instances, 3);
+		assert_int_equal(row->streams, 6);
+		assert_int_equal(row->pair, 1);
+		assert_int_equal(row->pairs, 1);
+		assert_string_equal(row->transport, "multi");
+		assert_string_equal(row->options, "streams=2");
+		assert_string_equal(row->cipher, "none");
+		assert_string_equal(row->dataset, SMALL);
+		assert_int_equal(row->schema, RESULT_SCHEMA);
+		assert_true(row->total_s > 0 && row->goodput_bps > 0);
+		assert_true(row->cpu_source_s >= 0 && row->cpu_sink_s >= 0);
+		assert_true(row->study_id[0] && row->run_id[0] && row->start_utc[0]);
+	}
+	assert_string_not_equal(bench->results.rows[0].run_id, bench->results.rows[1].run_id);
+	bench_check_clean(bench);
+}
+
+static void ssh_tools_share_one_cipher(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_STUDY(bench, "-t", "scp", "-t", "rsync-ssh", "-t", "tar-ssh", "-t", "ssh",
+		      "--dataset", SMALL, "--rounds", "1", "--set", "ssh.cipher=aes256-ctr",
+		      "--set", "ssh.mac=hmac-sha2-512");
+	ASSERT_EXIT(bench, 0);
+	for (size_t i = 0; i < bench->results.count; i++) {
+		ASSERT_ROW(&bench->results.rows[i], STATUS_OK);
+		assert_string_equal(bench->results.rows[i].cipher, "aes256-ctr");
+		assert_string_equal(bench->results.rows[i].mac, "hmac-sha2-512");
+	}
+	assert_int_equal(bench->results.count, 4);
+	bench_check_clean(bench);
+}
+
+static void scp_carries_no_links(void **state)
+{
+	struct bench *bench = *state;
+	char dataset[200];
+	bench_add_file(bench, "tree/a/file", "x");
+	char *link = path_join(bench->files, "tree/link");
+	assert_int_equal(symlink("a/file", link), 0);
+	free(link);
+	snprintf(dataset, sizeof(dataset), "directory:path=%s/tree", bench->files);
+	PROGRAM_STUDY(bench, "-t", "scp", "-t", "rsync-ssh", "-t", "tar-ssh", "-t", "multi",
+		      "--dataset", dataset, "--rounds", "1");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_ROW(bench_row(bench, "scp", 0), STATUS_UNSUPPORTED);
+	ASSERT_HOLDS(bench_row(bench, "scp", 0)->error, "symbolic links");
+	ASSERT_ROW(bench_row(bench, "rsync-ssh", 1), STATUS_OK);
+	ASSERT_ROW(bench_row(bench, "tar-ssh", 1), STATUS_OK);
+	ASSERT_ROW(bench_row(bench, "multi", 1), STATUS_OK);
+	snprintf(dataset, sizeof(dataset), "directory:links=skip,path=%s/tree", bench->files);
+	strncat(bench->out, "2", 2);
+	PROGRAM_STUDY(bench, "-t", "scp", "-t", "rsync-ssh", "-t", "tar-ssh", "-t", "multi",
+		      "--dataset", dataset, "--rounds", "1");
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 4);
+	for (size_t i = 0; i < 4; i++)
+		ASSERT_ROW(&bench->results.rows[i], STATUS_OK);
+	bench_check_clean(bench);
+}
+
+/* Where the data lies and where its copies go may be the folder of temporary files itself. */
+static void location_may_be_the_temporary_folder(void **state)
+{
+	struct bench *bench = *state;
+	char set[128];
+	snprintf(set, sizeof(set), "dataset.location=%s", bench->tmp);
+	PROGRAM_STUDY(bench, "-t", "tcp", "-t", "scp", "--dataset", SMALL, "--rounds", "1", "--set",
+		      set);
+	ASSERT_EXIT(bench, 0);
+	bench_check_clean(bench);
+}
+
+static void target_may_lie_elsewhere(void **state)
+{
+	struct bench *bench = *state;
+	char set[128];
+	snprintf(set, sizeof(set), "dataset.target=%s", bench->tmp);
+	PROGRAM_STUDY(bench, "-t", "tcp", "-t", "scp", "--dataset", SMALL, "--rounds", "1", "--set",
+		      set);
+	ASSERT_EXIT(bench, 0);
+	char *study = bench_read_out(bench, "study.json");
+	ASSERT_HOLDS(study, bench->tmp);
+	ASSERT_HOLDS(study, bench->data);
+	free(study);
+	bench_check_clean(bench);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH_TEST(plan_runs_nothing),
+		BENCH_TEST(plan_is_kept),
+		BENCH_TEST(out_must_be_empty),
+		BENCH_TEST(results_have_a_place_of_their_own),
+		BENCH_TEST(memory_is_given_back),
+		BENCH_TEST(exit_status_tells_rows),
+		BENCH_TEST(rows_describe_their_run),
+		BENCH_TEST(ssh_tools_share_one_cipher),
+		BENCH_TEST(scp_carries_no_links),
+		BENCH_TEST(location_may_be_the_temporary_folder),
+		BENCH_TEST(target_may_lie_elsewhere),
+	};
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* Help, version, and words that linefill does not know. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/program.h"
+
+static const char *const verbs[] = { "run", "list", "dataset", "report" };
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static void help_shows_every_verb(void **state)
+{
+	struct bench *bench = *state;
+	static const char *const spellings[] = { "--help", "-h", "help" };
+	for (size_t i = 0; i < 3; i++) {
+		PROGRAM_RUN(bench, spellings[i]);
+		ASSERT_EXIT(bench, 0);
+		assert_string_equal(bench->error, "");
+		for (size_t verb = 0; verb < VERBS; verb++)
+			ASSERT_HOLDS(bench->output, verbs[verb]);
+	}
+}
+
+/* To standard error, as there was nothing to do. */
+static void nothing_is_a_mistake(void **state)
+{
+	struct bench *bench = *state;
+	program_run(bench, (const char *const[]){ NULL });
+	ASSERT_EXIT(bench, 2);
+	assert_string_equal(bench->output, "");
+	ASSERT_HOLDS(bench->error, "Usage: linefill");
+}
+
+static void version_is_one_line(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "--version");
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(strncmp(bench->output, "linefill ", 9), 0);
+	assert_ptr_equal(strchr(bench->output, '\n'), bench->output + strlen(bench->output) - 1);
+}
+
+static void every_verb_has_help(void **state)
+{
+	struct bench *bench = *state;
+	for (size_t i = 0; i < VERBS; i++) {
+		PROGRAM_RUN(bench, verbs[i], "--help");
+		ASSERT_EXIT(bench, 0);
+		assert_string_equal(bench->error, "");
+		ASSERT_HOLDS(bench->output, "Usage: linefill");
+		ASSERT_HOLDS(bench->output, verbs[i]);
+		PROGRAM_RUN(bench, verbs[i], "--usage");
+		ASSERT_EXIT(bench, 0);
+	}
+	PROGRAM_RUN(bench, "run", "--help");
+	static const char *const options[] = { "--transport", "--dataset", "--rounds", "--seed",
+					       "--out",       "--set",     "--case",   "--plan",
+					       "--tools",     "default",   "130" };
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		ASSERT_HOLDS(bench->output, options[i]);
+}
+
+struct slip {
+	const char *arguments[6];
+	const char *answers[3]; /* all of them must be in what is said */
+};
+
+static void mistakes_are_answered_with_the_nearest(void **state)
+{
+	static const struct slip slips[] = {
+		{ { "rum" }, { "'rum'", "'run'" } },
+		{ { "lst" }, { "'lst'", "'list'" } },
+		{ { "frobnicate" }, { "'frobnicate'", "--help" } },
+		{ { "--hepl" }, { "--hepl" } },
+		{ { "run", "--datset", "single" }, { "--datset", "--dataset" } },
+		{ { "run", "--ronds=3" }, { "--ronds", "--rounds" } },
+		{ { "run", "--set" }, { "set" } },
+		{ { "run", "-t" }, { "requires an argument" } },
+		{ { "run", "-x" }, { "x" } },
+		{ { "run" }, { "no case" } },
+		{ { "run", "-t", "scpp" }, { "'scpp'", "'scp'" } },
+		{ { "run", "-t", "multi:stream=4" }, { "stream", "'streams'" } },
+		{ { "run", "-t", "multi:streams=0" }, { "streams" } },
+		{ { "run", "-t", "multi:streams=many" }, { "streams", "many" } },
+		{ { "run", "-t", "multi:streams" }, { "streams" } },
+		{ { "run", "-t", "null:hang=sinc" }, { "hang", "sink" } },
+		{ { "run", "-t", "" }, { "-t", "name" } },
+		{ { "run", "-t", "tcp", "-t", "tcp" }, { "tcp" } },
+		{ { "run", "-t", "tcp", "--dataset", "singel" }, { "'singel'", "'single'" } },
+		{ { "run", "-t", "tcp", "--dataset", "single:byts=1" }, { "byts", "'bytes'" } },
+		{ { "run", "-t", "tcp", "--dataset", "single:bytes=-1" }, { "bytes", "-1" } },
+		{ { "run", "-t", "tcp", "--dataset", "" }, { "dataset" } },
+		{ { "run", "-t", "tcp", "--dataset", "directory" }, { "path" } },
+		{ { "run", "-t", "tcp", "--dataset", "directory:path=/lf-nowhere" },
+		  { "/lf-nowhere", "No such file" } },
+		{ { "run", "-t", "tcp", "--rounds", "0" }, { "rounds", "0" } },
+		{ { "run", "-t", "tcp", "--rounds", "1e9" }, { "rounds" } },
+		{ { "run", "-t", "tcp", "--rounds", "" }, { "rounds" } },
+		{ { "run", "-t", "tcp", "--seed", "x" }, { "seed", "x" } },
+		{ { "run", "-t", "tcp", "--set", "rounds=1" }, { "SECTION.KEY=VALUE" } },
+		{ { "run", "-t", "tcp", "--set", "study.ronds=1" }, { "ronds", "rounds" } },
+		{ { "run", "-t", "tcp", "--set", "stduy.rounds=1" }, { "stduy", "study" } },
+		{ { "run", "-t", "tcp", "--set", "case tpc.instances=1" }, { "tpc" } },
+		{ { "run", "-t", "tcp", "--set", "study.preserve=modes" }, { "modes", "mode" } },
+		{ { "run", "-t", "tcp", "--set", "study.cache=cold" }, { "cold", "location" } },
+		{ { "run", "-t", "tcp", "--case", "tpc" }, { "'tpc'", "'tcp'" } },
+		{ { "run", "-t", "tcp", "--tools", "/lf-nowhere" }, { "/lf-nowhere" } },
+		{ { "run", "/lf-nowhere.ini" }, { "/lf-nowhere.ini" } },
+		{ { "run", "one.ini", "two.ini" }, { "one" } },
+		{ { "list", "transport" }, { "'transport'", "'transports'" } },
+		{ { "list", "transports", "scpp" }, { "scpp", "scp" } },
+		{ { "list", "datasets", "singel" }, { "singel" } },
+		{ { "list", "--jsn" }, { "--jsn", "--json" } },
+		{ { "list", "a", "b", "c" }, { "too many" } },
+		{ { "dataset" }, { "make", "verify" } },
+		{ { "dataset", "mak", "single", "x" }, { "make" } },
+		{ { "dataset", "make", "singel", "x" }, { "'singel'", "'single'" } },
+		{ { "dataset", "make", "single:byts=1", "x" }, { "byts", "'bytes'" } },
+		{ { "dataset", "make", "single", "x", "--seed=y" }, { "seed" } },
+		{ { "dataset", "verify", "x", "--preserve=x" }, { "preserve" } },
+		{ { "report" }, { "folder" } },
+		{ { "report", "a", "b" }, { "one folder" } },
+		{ { "report", "/lf-nowhere" }, { "/lf-nowhere" } },
+	};
+	struct bench *bench = *state;
+	for (size_t i = 0; i < sizeof(slips) / sizeof(slips[0]); i++) {
+		program_run(bench, slips[i].arguments);
+		if (bench->status != 2)
+			print_error("slip %zu: %s %s\n", i, slips[i].arguments[0],
+				    slips[i].arguments[1] ? slips[i].arguments[1] : "");
+		ASSERT_EXIT(bench, 2);
+		assert_string_equal(bench->output, "");
+		for (size_t j = 0; j < 3 && slips[i].answers[j]; j++)
+			ASSERT_HOLDS(bench->error, slips[i].answers[j]);
+	}
+	/* None of them made a folder for results. */
+	assert_false(bench_has(bench, "files/linefill-results"));
+	assert_false(bench_has(bench, "files/x"));
+	bench_check_clean(bench);
+}
+
+/* Arguments cannot drive the terminal, nor overrun anything. */
+static void odd_arguments_are_shown_escaped(void **state)
+{
+	static char huge[100000];
+	static const char *const odd[] = { "\033]0;owned\007", "%s%n%d", "\xff\xfe", huge };
+	struct bench *bench = *state;
+	memset(huge, 'A', sizeof(huge) - 1);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		PROGRAM_RUN(bench, odd[i]);
+		ASSERT_EXIT(bench, 2);
+		ASSERT_LACKS(bench->error, "\033");
+		PROGRAM_RUN(bench, "run", "-t", odd[i]);
+		ASSERT_EXIT(bench, 2);
+		ASSERT_LACKS(bench->error, "\033");
+		PROGRAM_RUN(bench, "list", odd[i]);
+		ASSERT_EXIT(bench, 2);
+		ASSERT_LACKS(bench->error, "\033");
+		PROGRAM_RUN(bench, "run", "-t", "tcp", "--dataset", odd[i]);
+		ASSERT_EXIT(bench, 2);
+		ASSERT_LACKS(bench->error, "\033");
+	}
+	bench_check_clean(bench);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH_TEST(help_shows_every_verb),
+		BENCH_TEST(nothing_is_a_mistake),
+		BENCH_TEST(version_is_one_line),
+		BENCH_TEST(every_verb_has_help),
+		BENCH_TEST(mistakes_are_answered_with_the_nearest),
+		BENCH_TEST(odd_arguments_are_shown_escaped),
+	};
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
