@@ -185,14 +185,11 @@ int agent_prepare(struct agent *agent, const struct agent_request *request, stru
 		return error_set(err, ERROR_PEER, 0, "a run before its shares");
 	agent_forget_run(agent);
 	plan.keep_pid = agent->server_running ? agent->server.keeper.child.pid : -1;
-	int filled = fill_plan(agent, request->json, &plan, err);
-	agent->half_active = true;
-	if (filled < 0) {
-		agent->half = (struct half){ .plan = plan, .link = -1, .link_listener = -1 };
-		agent->half.plan.instances = 0; /* no worker was started */
-		agent_forget_run(agent);
+	if (fill_plan(agent, request->json, &plan, err) < 0) {
+		half_plan_free(&plan); /* its folder goes with the workspace */
 		return -1;
 	}
+	agent->half_active = true;
 	connect_service(agent, &plan);
 	agent_own_fds(agent, fds);
 	plan.close_fds = fds;

@@ -56,28 +56,30 @@ static const struct worker *first_failed(const struct half *half)
 static int wait_event(struct half *half, bool *link_ready, const struct io_limit *limit,
 		      struct error *err)
 {
-	struct pollfd polled[HALF_INSTANCES_MAX + 2];
+	struct pollfd polled[2 * HALF_INSTANCES_MAX + 2];
 	size_t count = half->plan.instances;
 	for (size_t i = 0; i < count; i++) {
-		bool ended = half->workers[i].stage == WORKER_ENDED;
-		polled[i] =
-			(struct pollfd){ .fd = ended ? -1 : half->workers[i].fd, .events = POLLIN };
+		const struct worker *worker = &half->workers[i];
+		bool ended = worker->stage == WORKER_ENDED;
+		polled[2 + i] = (struct pollfd){ .fd = ended ? -1 : worker->fd, .events = POLLIN };
+		polled[2 + count + i] =
+			(struct pollfd){ .fd = ended ? -1 : worker->child.fd, .events = POLLIN };
 	}
-	polled[count] = (struct pollfd){ .fd = link_ready ? half->link : -1, .events = POLLIN };
-	polled[count + 1] =
+	polled[0] = (struct pollfd){ .fd = link_ready ? half->link : -1, .events = POLLIN };
+	polled[1] =
 		(struct pollfd){ .fd = limit->cancel ? limit->cancel->fd : -1, .events = POLLIN };
-	int ready = poll(polled, count + 2, clock_poll_ms(limit->deadline_ns));
+	int ready = poll(polled, 2 * count + 2, clock_poll_ms(limit->deadline_ns));
 	if (ready < 0)
 		return errno == EINTR ? 0 : error_system(err, "poll");
 	if (ready == 0)
 		return error_set(err, ERROR_TIMEOUT, 0, "time is up");
-	if (polled[count + 1].revents)
+	if (polled[1].revents)
 		return error_set(err, ERROR_CANCELLED, 0, "stopped on request");
 	for (size_t i = 0; i < count; i++)
-		if (polled[i].revents)
+		if (polled[2 + i].revents || polled[2 + count + i].revents)
 			worker_listen(&half->workers[i]);
 	if (link_ready)
-		*link_ready = polled[count].revents != 0;
+		*link_ready = polled[0].revents != 0;
 	return 0;
 }
 
@@ -404,7 +406,7 @@ void half_run(struct half *half, const struct cancel *cancel, struct half_result
 		result->error = failed->error;
 }
 
-static void plan_free(struct half_plan *plan)
+void half_plan_free(struct half_plan *plan)
 {
 	for (size_t i = 0; i < plan->instances && plan->shares; i++) {
 		free(plan->shares[i].root);
@@ -428,7 +430,7 @@ void half_close(struct half *half)
 		close(half->link_listener);
 	if (half->progress)
 		munmap(half->progress, half->plan.instances * sizeof(*half->progress));
-	plan_free(&half->plan);
+	half_plan_free(&half->plan);
 	half->progress = NULL;
 	half->link = half->link_listener = -1;
 }

@@ -75,6 +75,8 @@ int half_prepare(struct half *half, struct half_plan *plan, uint16_t *link_port,
 void half_command(const struct half *half, struct text *out);
 /* From go to completion. Always fills the result; limit's cancel stops the run. */
 void half_run(struct half *half, const struct cancel *cancel, struct half_result *result);
+/* For a plan that no half took over. */
+void half_plan_free(struct half_plan *plan);
 /* Ends what still runs and frees the plan. */
 void half_close(struct half *half);
 

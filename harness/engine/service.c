@@ -17,7 +17,7 @@
 #include "harness/base/log.h"
 #include "harness/engine/link.h"
 
-/* More connections at once than any run makes. */
+/* More connections than any run makes; counted since the server was last idle. */
 #define SESSIONS_MAX 512
 
 enum keeper_ask { ASK_USAGE = 'U', ASK_DRAIN = 'D' };

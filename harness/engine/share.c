@@ -19,14 +19,13 @@ struct dealer {
 	size_t parts;
 };
 
-static const struct manifest *sorted_manifest; /* qsort has no context argument that is portable */
-
-static int by_size_descending(const void *a, const void *b)
+static int by_size_descending(const void *a, const void *b, void *context)
 {
+	const struct manifest *whole = context;
 	size_t left = *(const size_t *)a;
 	size_t right = *(const size_t *)b;
-	uint64_t left_size = sorted_manifest->entries[left].size_bytes;
-	uint64_t right_size = sorted_manifest->entries[right].size_bytes;
+	uint64_t left_size = whole->entries[left].size_bytes;
+	uint64_t right_size = whole->entries[right].size_bytes;
 	if (left_size != right_size)
 		return left_size < right_size ? 1 : -1;
 	return left < right ? -1 : left > right;
@@ -51,8 +50,7 @@ static int deal_files(struct dealer *dealer, struct error *err)
 	for (size_t i = 0; i < whole->count; i++)
 		if (whole->entries[i].type == MANIFEST_FILE)
 			order[count++] = i;
-	sorted_manifest = whole;
-	qsort(order, count, sizeof(*order), by_size_descending);
+	qsort_r(order, count, sizeof(*order), by_size_descending, (void *)whole);
 	for (size_t i = 0; i < count; i++) {
 		size_t part = least_loaded(dealer);
 		dealer->part[order[i]] = (uint16_t)part;

@@ -8,7 +8,8 @@
 #include "harness/base/error.h"
 #include "harness/base/io.h"
 
-/* Fills shares[0..parts-1], which the caller frees with manifest_free. Each file goes, largest
+/* The manifest names every folder that its entries lie in, as those of datasets do. Fills
+ * shares[0..parts-1], which the caller frees with manifest_free. Each file goes, largest
  * first, to the part with the least to do, where a file costs its bytes plus SHARE_FILE_COST_BYTES;
  * links and empty folders are dealt in turn; a part has the folders that its entries need. */
 #define SHARE_FILE_COST_BYTES (UINT64_C(64) << 10)

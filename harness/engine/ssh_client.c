@@ -132,6 +132,7 @@ int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit
 	AUTO_FREE char *log = NULL;
 	char text[64];
 	int status = 0;
+	unlink(text_string(&log_path)); /* ssh appends */
 	if (child_capture(&spec, limit, FILE_MAX, &output, &status, err) < 0)
 		return -1;
 	if (file_read_all(text_string(&log_path), FILE_MAX, &log, NULL, err) < 0)

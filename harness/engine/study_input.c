@@ -246,10 +246,18 @@ static void add_dataset(struct study_input *input, const char *spec, const char 
 static int add_set(struct study_input *input, const char *argument, struct error *err)
 {
 	AUTO_FREE char *section = copy(argument);
-	char *equals = strchr(section, '=');
+	/* The section of a case made by -t has a '=' of its own. */
+	char *key = strchr(section, '.');
+	for (size_t i = 0; i < input->sections_count; i++) {
+		size_t length = strlen(input->sections[i].name);
+		if (strncmp(section, input->sections[i].name, length) == 0 &&
+		    section[length] == '.')
+			key = section + length;
+	}
+	char *equals = key ? strchr(key, '=') : NULL;
 	if (equals)
 		*equals = '\0';
-	char *dot = strrchr(section, '.');
+	char *dot = key ? strrchr(key, '.') : NULL;
 	if (!equals || !dot)
 		return error_set(err, ERROR_CONFIG, 0,
 				 "--set %s: SECTION.KEY=VALUE is expected, such as study.rounds=10",

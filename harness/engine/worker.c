@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -149,14 +150,24 @@ static void worker_died(struct worker *worker)
 	worker->stage = WORKER_ENDED;
 }
 
+/* Said by the kernel: something that the worker forked may keep its end of the socket open. */
+static bool has_ended(const struct worker *worker)
+{
+	struct pollfd polled = { .fd = worker->child.fd, .events = POLLIN };
+	return poll(&polled, 1, 0) > 0;
+}
+
 void worker_listen(struct worker *worker)
 {
 	struct note note;
 	ssize_t n = recv(worker->fd, &note, sizeof(note), 0);
 	/* A worker that ended without reading our last word resets the connection; its own last
 	 * words are still there to be read. */
-	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
+	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET)) {
+		if (errno == EAGAIN && has_ended(worker))
+			worker_died(worker);
 		return;
+	}
 	if (n != (ssize_t)sizeof(note)) {
 		worker_died(worker);
 		return;

@@ -39,8 +39,8 @@ int worker_start(struct worker *worker, const struct xfer *xfer, const int *clos
 /* The driving end's workers wait for this after READY; at the listening end it says that the driver
  * is done, for workers that have nothing to move. */
 int worker_go(struct worker *worker, struct error *err) MUST_CHECK;
-/* Call when fd is readable: takes what the worker says; a worker that died becomes ENDED with an
- * error. */
+/* Call when fd or child.fd is readable: takes what the worker says; a worker that died becomes
+ * ENDED with an error. */
 void worker_listen(struct worker *worker);
 /* Asks it to stop (SIGTERM to the worker only). */
 void worker_stop(struct worker *worker);

@@ -21,6 +21,7 @@
 #include "harness/base/shared_folder.h"
 #include "harness/base/text.h"
 
+#define DEFAULT_FOLDER  "/tmp"
 #define PREFIX          "linefill-"
 #define LOCK_NAME       "lock"
 #define JOURNAL_NAME    "journal"
@@ -34,7 +35,7 @@
 static const char *temporary_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
-	return folder && folder[0] == '/' && path_is_plain(folder) ? folder : "/tmp";
+	return folder && folder[0] == '/' && path_is_plain(folder) ? folder : DEFAULT_FOLDER;
 }
 
 const char *workspace_location(const char *location)
@@ -145,44 +146,47 @@ static bool is_our_data(const char *path)
 	       lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
 }
 
-static void undo_line(char *line, const char *scratch)
+static bool undo_line(char *line, const char *scratch)
 {
 	struct error err = { 0 };
 	char *space = strchr(line, ' ');
 	if (!space)
-		return;
+		return true;
 	*space = '\0';
 	const char *path = space + 1;
-	if (strcmp(line, "data") == 0 && is_our_data(path) && folder_remove(path, &err) < 0)
-		log_line(LOG_WARNING, "could not remove %s: %s", path, err.message);
 	if (strcmp(line, "release") == 0)
 		shared_folder_release(path, holder_of(scratch));
+	if (strcmp(line, "data") != 0 || !is_our_data(path) || folder_remove(path, &err) == 0)
+		return true;
+	log_line(LOG_WARNING, "could not remove %s: %s", path, err.message);
+	return false;
 }
 
-static void undo_journal(const char *scratch)
+static bool undo_journal(const char *scratch)
 {
+	bool undone = true;
 	AUTO_FREE char *path = path_join(scratch, JOURNAL_NAME);
 	AUTO_FREE char *journal = NULL;
 	if (file_read_all(path, JOURNAL_MAX, &journal, NULL, NULL) < 0)
-		return;
+		return true;
 	for (char *save = NULL, *line = strtok_r(journal, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
-		undo_line(line, scratch);
+		undone &= undo_line(line, scratch);
+	return undone;
 }
 
+/* With its journal, so only once all in that is undone: else the next start tries again. */
 static void remove_scratch(const char *scratch)
 {
 	struct error err = { 0 };
-	if (folder_remove(scratch, &err) < 0)
+	if (undo_journal(scratch) && folder_remove(scratch, &err) < 0)
 		log_line(LOG_WARNING, "could not remove %s: %s", scratch, err.message);
 }
 
 void workspace_close(struct workspace *workspace)
 {
-	if (workspace->scratch) {
-		undo_journal(workspace->scratch);
+	if (workspace->scratch)
 		remove_scratch(workspace->scratch);
-	}
 	if (workspace->journal_fd >= 0)
 		close(workspace->journal_fd);
 	if (workspace->lock_fd >= 0)
@@ -249,23 +253,31 @@ static bool is_stale(const char *scratch, int *lock_fd)
 	return take_lock(scratch, lock_fd, NULL) == 0;
 }
 
-void workspace_sweep(void)
+static void sweep_folder(const char *folder)
 {
 	char prefix[64];
 	snprintf(prefix, sizeof(prefix), PREFIX "%u-", (unsigned)getuid());
-	AUTO_DIR folder = opendir(temporary_folder());
-	if (!folder)
+	AUTO_DIR entries = opendir(folder);
+	if (!entries)
 		return;
-	for (struct dirent *item; (item = readdir(folder));) {
+	for (struct dirent *item; (item = readdir(entries));) {
 		if (strncmp(item->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		AUTO_FREE char *scratch = path_join(temporary_folder(), item->d_name);
+		AUTO_FREE char *scratch = path_join(folder, item->d_name);
 		AUTO_FD lock_fd = -1;
 		if (!is_stale(scratch, &lock_fd))
 			continue;
 		log_line(LOG_INFO, "sweeping up %s, left by a run that was killed", scratch);
 		kill_processes_of(item->d_name + strlen(prefix));
-		undo_journal(scratch);
 		remove_scratch(scratch);
 	}
+}
+
+void workspace_sweep(void)
+{
+	const char *folder = temporary_folder();
+	sweep_folder(folder);
+	/* Who was killed may have had another TMPDIR: most often none. */
+	if (strcmp(folder, DEFAULT_FOLDER) != 0)
+		sweep_folder(DEFAULT_FOLDER);
 }
