@@ -1,0 +1,226 @@
+/* The whole program copies every tree with every transport and tool that `linefill list transports`
+ * names: each row is ok and verified, or unsupported exactly where a cap is missing. A new tool
+ * file is tested without a line here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "harness/api/transport.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
+#include "tests/cli/program.h"
+#include "tests/contract/trees.h"
+
+#define SUBJECTS_MAX 40
+
+/* What is copied with: as the program lists it. */
+struct subject {
+	char name[64];
+	uint32_t caps;
+	bool available;
+};
+
+static struct subject subjects[SUBJECTS_MAX];
+static size_t subjects_count;
+
+static uint32_t caps_of(const json_t *names)
+{
+	uint32_t caps = 0;
+	size_t i;
+	const json_t *name;
+	json_array_foreach(names, i, name) caps |= transport_cap_from_name(json_string_value(name));
+	return caps;
+}
+
+static void list_subjects(struct bench *bench)
+{
+	size_t i;
+	const json_t *item;
+	PROGRAM_RUN(bench, "list", "transports", "--json");
+	ASSERT_EXIT(bench, 0);
+	json_t *list = json_loads(bench->output, 0, NULL);
+	assert_non_null(list);
+	subjects_count = 0;
+	json_array_foreach(list, i, item)
+	{
+		assert_true(subjects_count < SUBJECTS_MAX);
+		struct subject *subject = &subjects[subjects_count++];
+		snprintf(subject->name, sizeof(subject->name), "%s",
+			 json_string_value(json_object_get(item, "name")));
+		subject->available = json_is_true(json_object_get(item, "available"));
+		subject->caps = caps_of(json_object_get(item, "caps"));
+	}
+	json_decref(list);
+	assert_true(subjects_count >= 7);
+}
+
+/* The tree as the program will see it, owned by the program's user. */
+static void look_at(const struct bench *bench, struct manifest *tree)
+{
+	const struct manifest_scan_options options = { 0 };
+	struct error err = { 0 };
+	AUTO_FREE char *path = path_join(bench->files, "tree");
+	if (manifest_list(tree, path, &options, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(lchown(path, bench->uid, (gid_t)bench->uid), 0);
+	for (size_t i = 0; i < tree->count; i++) {
+		AUTO_FREE char *entry = path_join(path, tree->entries[i].path);
+		assert_int_equal(lchown(entry, bench->uid, (gid_t)bench->uid), 0);
+	}
+}
+
+static void make_tree(const struct bench *bench, const struct tree_case *tree)
+{
+	AUTO_FREE char *path = path_join(bench->files, "tree");
+	assert_int_equal(mkdir(path, 0755), 0);
+	AUTO_FD root = tree_open(path);
+	tree->make(root);
+}
+
+static uint32_t caps_needed(const struct manifest *tree)
+{
+	return (tree->links ? (uint32_t)CAP_SYMLINKS : 0) |
+	       (tree->empty_folders ? (uint32_t)CAP_EMPTY_FOLDERS : 0) |
+	       (tree->odd_names ? (uint32_t)CAP_ANY_NAME : 0) |
+	       (tree->count == 0 ? (uint32_t)CAP_EMPTY_TREE : 0);
+}
+
+static void check_rows(const struct bench *bench, const struct subject *subject,
+		       const struct manifest *tree)
+{
+	size_t rows = 0;
+	bool fits = (caps_needed(tree) & ~subject->caps) == 0;
+	enum result_status wanted = !subject->available ? STATUS_UNAVAILABLE
+				    : fits              ? STATUS_OK
+							: STATUS_UNSUPPORTED;
+	for (size_t i = 0; i < bench->results.count; i++) {
+		const struct result *row = &bench->results.rows[i];
+		if (strcmp(row->transport, subject->name) != 0)
+			continue;
+		rows++;
+		ASSERT_ROW(row, wanted);
+		if (wanted != STATUS_OK) {
+			assert_true(row->error[0]);
+			continue;
+		}
+		assert_int_equal(row->verified, VERIFIED_YES);
+		assert_int_equal(row->files, tree->files);
+		assert_int_equal(row->payload_bytes, tree->bytes);
+	}
+	assert_int_equal(rows, 2); /* with one instance and with three */
+}
+
+static void run_all(struct bench *bench, const char *preserve)
+{
+	const char *arguments[2 * SUBJECTS_MAX + 16] = { "--rounds", "1", "--set" };
+	static char cases[SUBJECTS_MAX][128];
+	char set[64], dataset[160];
+	size_t count = 3;
+	snprintf(set, sizeof(set), "study.preserve=%s", preserve);
+	snprintf(dataset, sizeof(dataset), "directory:path=%s/tree", bench->files);
+	arguments[count++] = set;
+	arguments[count++] = "--dataset";
+	arguments[count++] = dataset;
+	for (size_t i = 0; i < subjects_count; i++) {
+		/* It moves nothing unless it is told to. */
+		bool is_null = strcmp(subjects[i].name, "null") == 0;
+		snprintf(cases[i], sizeof(cases[i]), "%s:%sinstances=1 3", subjects[i].name,
+			 is_null ? "copy=yes," : "");
+		arguments[count++] = "-t";
+		arguments[count++] = cases[i];
+	}
+	program_run_study(bench, arguments);
+	ASSERT_EXIT(bench, 0);
+}
+
+static void copy_tree(struct bench *bench, const struct tree_case *tree, const char *preserve)
+{
+	struct manifest manifest = { 0 };
+	make_tree(bench, tree);
+	look_at(bench, &manifest);
+	list_subjects(bench);
+	run_all(bench, preserve);
+	for (size_t i = 0; i < subjects_count; i++)
+		check_rows(bench, &subjects[i], &manifest);
+	manifest_free(&manifest);
+	bench_check_clean(bench);
+}
+
+/* cmocka hands each test its tree in *state, which the bench replaces. */
+static const struct tree_case *current;
+
+static int open_for_tree(void **state)
+{
+	current = *state;
+	return bench_open(state);
+}
+
+static void as_we_are(void **state)
+{
+	copy_tree(*state, current, "mode");
+}
+
+static void as_an_ordinary_user(void **state)
+{
+	struct bench *bench = *state;
+	if (bench->uid != 0) {
+		print_message("we are one: see above\n");
+		skip();
+	}
+	bench_use_ordinary(bench);
+	copy_tree(bench, current, "mode");
+}
+
+static const struct tree_case modes = { "modes", tree_modes };
+
+static void preserving_content(void **state)
+{
+	copy_tree(*state, &modes, "content");
+}
+
+static void preserving_mode(void **state)
+{
+	copy_tree(*state, &modes, "mode");
+}
+
+static void preserving_all(void **state)
+{
+	copy_tree(*state, &modes, "all");
+}
+
+#define TESTS_MAX 64
+
+int main(int argc, char **argv)
+{
+	static char names[TESTS_MAX][64];
+	struct CMUnitTest tests[TESTS_MAX] = { BENCH_TEST(preserving_content),
+					       BENCH_TEST(preserving_mode),
+					       BENCH_TEST(preserving_all) };
+	size_t count = 3;
+	for (const struct tree_case *tree = tree_cases; tree->name && count + 2 < TESTS_MAX;
+	     tree++) {
+		for (int ordinary = 0; ordinary < 2; ordinary++) {
+			snprintf(names[count], sizeof(names[count]), "%s, %s", tree->name,
+				 ordinary ? "as an ordinary user" : "as we are");
+			tests[count] = (struct CMUnitTest){
+				.name = names[count],
+				.test_func = ordinary ? as_an_ordinary_user : as_we_are,
+				.setup_func = open_for_tree,
+				.teardown_func = bench_close,
+				.initial_state = (void *)tree,
+			};
+			count++;
+		}
+	}
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return _cmocka_run_group_tests("tools", tests, count, NULL, NULL);
+}
