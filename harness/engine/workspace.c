@@ -21,8 +21,11 @@
 #include "harness/base/shared_folder.h"
 #include "harness/base/text.h"
 
-#define DEFAULT_FOLDER  "/tmp"
-#define PREFIX          "linefill-"
+#define DEFAULT_FOLDER "/tmp"
+#define PREFIX         "linefill-"
+/* Data may lie where somebody's temporary files do: its name must not look like a workspace's,
+ * which has a lock and is swept without. */
+#define DATA_SUFFIX     "-data"
 #define LOCK_NAME       "lock"
 #define JOURNAL_NAME    "journal"
 #define JOURNAL_MAX     (1 << 20)
@@ -108,13 +111,8 @@ int workspace_add_data(struct workspace *workspace, const char *location, struct
 	if (!S_ISDIR(status.st_mode))
 		return error_set(err, ERROR_CONFIG, 0, "location %s is not a folder", base);
 	AUTO_TEXT name = { 0 };
-	text_addf(&name, PREFIX "%u-%s", (unsigned)getuid(), workspace->id);
+	text_addf(&name, PREFIX "%u-%s" DATA_SUFFIX, (unsigned)getuid(), workspace->id);
 	AUTO_FREE char *data = path_join(base, text_string(&name));
-	if (strcmp(data, workspace->scratch) == 0) {
-		free(data);
-		text_add(&name, "-data");
-		data = path_join(base, text_string(&name));
-	}
 	if (journal_add(workspace, "data", data, err) < 0)
 		return -1;
 	if (mkdir(data, 0700) < 0)
@@ -241,6 +239,13 @@ static void kill_processes_of(const char *id)
 		usleep(5000);
 }
 
+static bool is_data_name(const char *name)
+{
+	size_t length = strlen(name);
+	size_t suffix = strlen(DATA_SUFFIX);
+	return length > suffix && strcmp(name + length - suffix, DATA_SUFFIX) == 0;
+}
+
 /* True, with the lock held, when nobody lives in the folder any more. */
 static bool is_stale(const char *scratch, int *lock_fd)
 {
@@ -261,7 +266,8 @@ static void sweep_folder(const char *folder)
 	if (!entries)
 		return;
 	for (struct dirent *item; (item = readdir(entries));) {
-		if (strncmp(item->d_name, prefix, strlen(prefix)) != 0)
+		if (strncmp(item->d_name, prefix, strlen(prefix)) != 0 ||
+		    is_data_name(item->d_name))
 			continue;
 		AUTO_FREE char *scratch = path_join(folder, item->d_name);
 		AUTO_FD lock_fd = -1;

@@ -1,15 +1,22 @@
 /* ^C, SIGTERM and SIGKILL in the middle of a run. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
 #include "tests/cli/program.h"
 
 #define SMALL "small-files:files=10,size=1KiB"
@@ -190,6 +197,47 @@ static void start_spares_the_living(void **state)
 	bench_check_clean(bench);
 }
 
+static void make_old(const char *folder, const char *name)
+{
+	const struct timespec long_ago[] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
+	AUTO_FREE char *path = path_join(folder, name);
+	assert_return_code(utimensat(AT_FDCWD, path, long_ago, 0), errno);
+}
+
+/* Also when data lies among the temporary files, and has not changed for long. */
+static void start_spares_old_data(void **state)
+{
+	struct bench *bench = *state;
+	char set[128];
+	size_t folders = 0;
+	snprintf(set, sizeof(set), "dataset.location=%s", bench->tmp);
+	bench_add_tool(bench, "waits",
+		       "[tool]\nrun = %s mark %s/running\n  sleep 2 copy {src} {dst}\n"
+		       "[preserve]\nmode =\n",
+		       FAULT_TOOL, bench->files);
+	PROGRAM_START_STUDY(bench, "-t", "waits", "--dataset", SMALL, "--rounds", "1", "--set",
+			    set);
+	bench_await_file(bench, "running");
+	AUTO_DIR folder = opendir(bench->tmp);
+	for (struct dirent *item; (item = readdir(folder));) {
+		if (item->d_name[0] == '.')
+			continue;
+		make_old(bench->tmp, item->d_name);
+		folders++;
+	}
+	assert_int_equal(folders, 4);
+	pid_t living = bench->pid;
+	PROGRAM_RUN(bench, "run", "-t", "null", "--dataset", SMALL, "--out", "other", "--rounds",
+		    "1");
+	ASSERT_EXIT(bench, 0);
+	bench->pid = living;
+	program_wait(bench);
+	ASSERT_EXIT(bench, 0);
+	bench_read_results(bench);
+	ASSERT_ROW(bench_row(bench, "waits", 1), STATUS_OK);
+	bench_check_clean(bench);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,7 +245,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(interrupt_of_the_group),      BENCH_TEST(interrupt_many_times),
 		BENCH_TEST(interrupt_of_the_start),      BENCH_TEST(interrupt_between_runs),
 		BENCH_TEST(kill_of_the_controller),      BENCH_TEST(kill_of_all),
-		BENCH_TEST(start_spares_the_living),
+		BENCH_TEST(start_spares_the_living),     BENCH_TEST(start_spares_old_data),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void test_life(void **state)
 	AUTO_TEXT scratch = { 0 };
 	AUTO_TEXT data = { 0 };
 	text_addf(&scratch, "%s/linefill-%u-abc", tree_folder, (unsigned)getuid());
-	text_addf(&data, "%s/linefill-%u-abc", location, (unsigned)getuid());
+	text_addf(&data, "%s/linefill-%u-abc-data", location, (unsigned)getuid());
 	assert_int_equal(workspace_open(&workspace, "abc", &err), 0);
 	assert_string_equal(workspace.id, "abc");
 	assert_string_equal(workspace.scratch, scratch.data);
