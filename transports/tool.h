@@ -2,6 +2,9 @@
  * on. What such a file says is in tool_file.h. Tool files are code: whoever can write one can run
  * commands as the user.
  *
+ * A worker first makes a folder of its own in its scratch: the tool's home, with the files that the
+ * tool file has lines for, and a link to the known_hosts of the private server.
+ *
  * At the driving end the tool's command is run by send or receive, in process groups of its own,
  * with a clean environment (LC_ALL, PATH, USER, LOGNAME, the private folder as HOME and TMPDIR,
  * WORKSPACE mark, and what the file adds). The other end is a service's, or the file's own server:
@@ -42,5 +45,8 @@ const char *tool_shipped_folder(void);
 int tool_command(const struct xfer *xfer, struct text *out, struct error *err) MUST_CHECK;
 /* True for transports made here. */
 bool tool_is(const struct transport *transport);
+struct tool_file;
+/* What the file of such a transport says; NULL for others. */
+const struct tool_file *tool_description(const struct transport *transport);
 
 #endif

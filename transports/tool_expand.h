@@ -4,6 +4,7 @@
 
 #include "harness/api/xfer.h"
 #include "harness/base/error.h"
+#include "harness/base/text.h"
 #include "transports/tool_file.h"
 #include "transports/tool_template.h"
 
@@ -12,6 +13,9 @@ struct tool_view {
 	const struct xfer *xfer;
 	const char *host; /* the other end for a driver, the own address for a server */
 	uint16_t port;
+	const char *scratch;                /* the folder of this worker's own files */
+	const struct manifest_entry *entry; /* what {file} means; NULL: the tree's only file */
+	bool in_text;                       /* a file is written, which has a syntax of its own */
 };
 
 /* Adds the words of a command. UNSUPPORTED when a remote shell would misread the other end's
@@ -19,6 +23,9 @@ struct tool_view {
  */
 int tool_expand(const struct tool_view *view, char **command, struct tool_words *out,
 		struct error *err) MUST_CHECK;
+/* Adds the lines of a [file NAME]. UNSUPPORTED when a name could be misread in it. */
+int tool_expand_text(const struct tool_view *view, const struct tool_text *text, struct text *out,
+		     struct error *err) MUST_CHECK;
 /* Adds NAME=value words: the clean environment, then the file's own, which win. */
 int tool_expand_environment(const struct tool_view *view, struct tool_words *out,
 			    struct error *err) MUST_CHECK;

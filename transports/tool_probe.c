@@ -27,6 +27,16 @@ static int need_program(char **command, struct probe *found, struct error *err)
 	return 0;
 }
 
+static int need_all(char **names, struct error *err)
+{
+	for (; names && *names; names++) {
+		char *command[] = { *names, NULL };
+		if (need_program(command, NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int take_version(const regex_t *pattern, const char *output, struct probe *probe,
 			struct error *err)
 {
@@ -78,6 +88,9 @@ int tool_probe(const struct tool_file *file, const regex_t *pattern, struct prob
 	*probe = (struct probe){ 0 };
 	if (need_program(file->run, probe, err) < 0 || need_program(file->into, NULL, err) < 0 ||
 	    need_program(file->serve, NULL, err) < 0)
+		return -1;
+	if (need_all(file->programs, err) < 0 || need_all(file->far_programs, err) < 0 ||
+	    need_program(file->serve_into, NULL, err) < 0)
 		return -1;
 	if (!file->probe)
 		return 0;

@@ -109,18 +109,24 @@ static int stage_start(struct stage *stage, const struct tool_command *command, 
 	return child_start(&spec, &stage->child, err);
 }
 
+/* Our own standard input is never a tool's. */
+static int input_of(const struct tool_command *command)
+{
+	return command->input > 0 ? command->input : -1;
+}
+
 static int pipeline_start(struct pipeline *pipeline, const struct tool_command *command,
 			  struct error *err)
 {
 	struct stage *stages = pipeline->stages;
 	if (!command->into)
-		return stage_start(&stages[0], command, -1, -1, err);
+		return stage_start(&stages[0], command, input_of(command), -1, err);
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_system(err, "pipe");
 	AUTO_FD reader = ends[0];
 	AUTO_FD writer = ends[1];
-	if (stage_start(&stages[0], command, -1, writer, err) < 0)
+	if (stage_start(&stages[0], command, input_of(command), writer, err) < 0)
 		return -1;
 	close(take_fd(&writer)); /* else the second never sees the end */
 	return stage_start(&stages[1], command, reader, -1, err);
@@ -285,5 +291,12 @@ int tool_process_run(const struct tool_command *command, const struct io_limit *
 	pipeline_drain(&pipeline);
 	pipeline_end(&pipeline);
 	child_end_strays(NULL, 0);
-	return result < 0 ? -1 : pipeline_verdict(&pipeline, err);
+	if (result < 0 || pipeline_verdict(&pipeline, err) < 0)
+		return -1;
+	if (command->said) {
+		const struct stage *last = &pipeline.stages[pipeline.count - 1];
+		text_add(command->said,
+			 last->output.length ? last->output.bytes : last->error.bytes);
+	}
+	return 0;
 }

@@ -8,16 +8,22 @@
 #include "harness/base/text.h"
 #include "transports/tool_template.h"
 
-const char *const tool_key_names[] = { "name",  "summary", "driver",      "needs",       "caps",
-				       "plain", "probe",   "version",     "prepare",     "run",
-				       "into",  "serve",   "serve_until", "environment", NULL };
+const char *const tool_key_names[] = { "name",        "summary",    "driver",       "needs",
+				       "caps",        "plain",      "probe",        "version",
+				       "prepare",     "run",        "into",         "input",
+				       "serve",       "serve_into", "serve_until",  "ports",
+				       "environment", "counted",    "counted_unit", "ciphers",
+				       "macs",        "programs",   "far_programs", "tested",
+				       "verifies",    NULL };
+const char *const tool_text_key_names[] = { "text", "each", NULL };
 const char *const tool_option_key_names[] = { "type", "default", "min",   "max",  "unit", "choices",
 					      "on",   "off",     "plain", "help", NULL };
 
 #define OPTION_PREFIX   "option "
 #define OPTION_NAME_MAX 32
+#define FILE_PREFIX     "file "
 
-static const char *const section_names[] = { "tool", "preserve", "option", NULL };
+static const char *const section_names[] = { "tool", "preserve", "option", "file", NULL };
 
 static int fail(const struct inifile *file, unsigned line, const char *message, struct error *err)
 {
@@ -48,28 +54,62 @@ static int add_option(struct tool_raw *raw, const struct inifile *file,
 	return 0;
 }
 
+/* It is written into a folder of the run's own, and nowhere else. */
+static bool is_text_name(const char *name)
+{
+	size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789-_.");
+	return length > 0 && length <= OPTION_NAME_MAX && name[length] == '\0' && name[0] != '.';
+}
+
+static int add_text(struct tool_raw *raw, const struct inifile *file,
+		    const struct inifile_section *section, struct error *err)
+{
+	const char *name = section->name + strlen(FILE_PREFIX);
+	if (!is_text_name(name))
+		return fail(file, section->line,
+			    "a file's name is 1 to 32 letters, digits, '.', '-' and '_'", err);
+	if (raw->text_count == TOOL_TEXTS_MAX)
+		return fail(file, section->line, "too many files", err);
+	struct tool_raw_text *text = &raw->texts[raw->text_count++];
+	text->line = section->line;
+	text->name = strdup(name);
+	if (!text->name)
+		abort();
+	return 0;
+}
+
 /* A section's keys and where their values go. */
 struct room {
 	const char *const *names;
 	struct tool_value *values;
+	bool lines; /* line breaks are part of the values */
 };
 
 static int room_of(struct tool_raw *raw, const struct inifile *file,
 		   const struct inifile_section *section, struct room *room, struct error *err)
 {
 	if (strcmp(section->name, "tool") == 0) {
-		*room = (struct room){ tool_key_names, raw->tool };
+		*room = (struct room){ .names = tool_key_names, .values = raw->tool };
 		return 0;
 	}
 	if (strcmp(section->name, "preserve") == 0) {
-		*room = (struct room){ preserve_names, raw->preserve };
+		*room = (struct room){ .names = preserve_names, .values = raw->preserve };
 		return 0;
 	}
 	if (strncmp(section->name, OPTION_PREFIX, strlen(OPTION_PREFIX)) == 0) {
 		if (add_option(raw, file, section, err) < 0)
 			return -1;
-		*room = (struct room){ tool_option_key_names,
-				       raw->options[raw->option_count - 1].values };
+		*room = (struct room){ .names = tool_option_key_names,
+				       .values = raw->options[raw->option_count - 1].values };
+		return 0;
+	}
+	if (strncmp(section->name, FILE_PREFIX, strlen(FILE_PREFIX)) == 0) {
+		if (add_text(raw, file, section, err) < 0)
+			return -1;
+		*room = (struct room){ .names = tool_text_key_names,
+				       .values = raw->texts[raw->text_count - 1].values,
+				       .lines = true };
 		return 0;
 	}
 	char word[TOOL_NAME_MAX];
@@ -85,7 +125,7 @@ static int take_entry(const struct room *room, const struct inifile *file,
 		if (strcmp(room->names[i], entry->key) != 0)
 			continue;
 		room->values[i].line = entry->line;
-		room->values[i].text = strdup(entry->value);
+		room->values[i].text = strdup(room->lines ? entry->lines : entry->value);
 		if (!room->values[i].text)
 			abort();
 		return 0;
@@ -131,6 +171,10 @@ void tool_raw_free(struct tool_raw *raw)
 	for (size_t i = 0; i < raw->option_count; i++) {
 		free_values(raw->options[i].values, TOOL_OPTION_KEYS);
 		free(raw->options[i].name);
+	}
+	for (size_t i = 0; i < raw->text_count; i++) {
+		free_values(raw->texts[i].values, TOOL_TEXT_KEYS);
+		free(raw->texts[i].name);
 	}
 	*raw = (struct tool_raw){ 0 };
 }

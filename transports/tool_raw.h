@@ -20,9 +20,20 @@ enum tool_key {
 	TOOL_PREPARE,
 	TOOL_RUN,
 	TOOL_INTO,
+	TOOL_INPUT,
 	TOOL_SERVE,
+	TOOL_SERVE_INTO,
 	TOOL_SERVE_UNTIL,
+	TOOL_PORTS,
 	TOOL_ENVIRONMENT,
+	TOOL_COUNTED,
+	TOOL_COUNTED_UNIT,
+	TOOL_CIPHERS,
+	TOOL_MACS,
+	TOOL_PROGRAMS,
+	TOOL_FAR_PROGRAMS,
+	TOOL_TESTED,
+	TOOL_VERIFIES,
 	TOOL_KEYS
 };
 
@@ -40,7 +51,10 @@ enum tool_option_key {
 	TOOL_OPTION_KEYS
 };
 
-/* Both arrays end with NULL and are in the order of their enum. */
+enum tool_text_key { TOOL_TEXT_ONCE, TOOL_TEXT_EACH, TOOL_TEXT_KEYS };
+
+/* All arrays end with NULL and are in the order of their enum. */
+extern const char *const tool_text_key_names[];
 extern const char *const tool_key_names[];
 extern const char *const tool_option_key_names[];
 
@@ -56,11 +70,20 @@ struct tool_raw_option {
 	struct tool_value values[TOOL_OPTION_KEYS];
 };
 
+/* A [file NAME]. Its values keep their line breaks. */
+struct tool_raw_text {
+	char *name;
+	unsigned line;
+	struct tool_value values[TOOL_TEXT_KEYS];
+};
+
 struct tool_raw {
 	struct tool_value tool[TOOL_KEYS];
 	struct tool_value preserve[TOOL_PRESERVES];
 	struct tool_raw_option options[TOOL_OPTIONS_MAX];
 	size_t option_count;
+	struct tool_raw_text texts[TOOL_TEXTS_MAX];
+	size_t text_count;
 };
 
 int tool_raw_parse(const char *path, const char *text, size_t count, struct tool_raw *raw,

@@ -8,22 +8,35 @@
 #include "harness/base/child.h"
 #include "harness/base/error.h"
 #include "harness/base/io.h"
+#include "harness/base/text.h"
+
+/* A server that does not listen by then never will. */
+#define TOOL_SERVER_READY_S 20
 
 struct tool_server {
-	struct child child;
-	const char *log; /* path of the file that gets what it prints */
+	const char *log;         /* path of the file that gets what it prints */
+	const char *const *into; /* argv of a second process that gets its output, or NULL */
+	struct child child, second;
 };
 
-/* A TCP port of this address (IPv4 or IPv6) that nobody uses at the moment. */
-int tool_server_free_port(const char *host, uint16_t *port, struct error *err) MUST_CHECK;
-/* Starts it and waits until some socket is in LISTEN state on the port, seen in /proc/net, so that
- * no connection of ours can be mistaken for the peer's. An end before that is TOOL. */
+/* The first of so many TCP ports in a row that nobody uses on this address (IPv4 or IPv6) at the
+ * moment. */
+int tool_server_free_ports(const char *host, uint64_t count, uint16_t *port,
+			   struct error *err) MUST_CHECK;
+/* Starts it and waits until a socket of this process's descendants is in LISTEN state on the port,
+ * seen in /proc/net, so that no connection of ours can be mistaken for the peer's. An end before
+ * that is TOOL. */
 int tool_server_start(struct tool_server *server, const struct child_spec *spec, uint16_t port,
 		      const struct io_limit *limit, struct error *err) MUST_CHECK;
-/* Waits until it ends by itself; a status other than 0 is TOOL. */
+/* Waits until both processes end by themselves; a status other than 0 is TOOL. */
 int tool_server_wait(struct tool_server *server, const char *name, const struct io_limit *limit,
 		     struct error *err) MUST_CHECK;
-/* True when a socket listens on the port, according to a table in the form of /proc/net/tcp. */
-bool tool_server_table_listens(const char *table, uint16_t port);
+/* Kills what still runs. */
+void tool_server_end(struct tool_server *server);
+/* ": first line ... last line" of its log. */
+void tool_server_add_said(const struct tool_server *server, struct text *out);
+/* The next socket that listens on the port, in a table in the form of /proc/net/tcp: *cursor starts
+ * at the table's beginning and moves on. */
+bool tool_server_table_next(const char **cursor, uint16_t port, unsigned long *inode);
 
 #endif

@@ -20,6 +20,7 @@ static const struct {
 	{ CAP_RESUME, "resume" },
 	{ CAP_OPEN_LISTENER, "open-listener" },
 	{ CAP_EMPTY_TREE, "empty-tree" },
+	{ CAP_SINGLE_FILE, "single-file" },
 };
 
 const char *transport_cap_name(enum transport_cap cap)
@@ -47,6 +48,10 @@ static int lacks(const struct transport *transport, const char *what, struct err
 int transport_can_carry(const struct transport *transport, const struct manifest *files,
 			struct error *err)
 {
+	if (transport->caps & CAP_SINGLE_FILE && (files->files != 1 || files->count != 1))
+		return error_set(err, ERROR_UNSUPPORTED, 0,
+				 "%s carries exactly one file, and this dataset is something else",
+				 transport->name);
 	if (files->links > 0 && !(transport->caps & CAP_SYMLINKS))
 		return lacks(transport, "symbolic links as links", err);
 	if (files->empty_folders && !(transport->caps & CAP_EMPTY_FOLDERS))

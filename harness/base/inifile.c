@@ -122,6 +122,14 @@ static struct inifile_entry *find_entry(const struct inifile *file, size_t secti
 	return NULL;
 }
 
+static void extend(char **value, const char *separator, const char *more)
+{
+	AUTO_TEXT text = { 0 };
+	text_addf(&text, "%s%s%s", *value, (*value)[0] ? separator : "", more);
+	free(*value);
+	*value = text_take(&text);
+}
+
 static int on_value(void *user, const char *section, const char *key, const char *value)
 {
 	struct reader *reader = user;
@@ -138,17 +146,18 @@ static int on_value(void *user, const char *section, const char *key, const char
 		return fail(reader, text_string(&text));
 	}
 	if (entry) {
-		text_addf(&text, "%s%s%s", entry->value, entry->value[0] ? " " : "", value);
-		free(entry->value);
-		entry->value = text_take(&text);
+		extend(&entry->value, " ", value);
+		extend(&entry->lines, "\n", value);
 		return 1;
 	}
 	if (file->entries_count == ENTRIES_MAX)
 		return fail(reader, "the file has too many keys");
 	file->entries = grow(file->entries, file->entries_count, sizeof(*file->entries));
-	file->entries[file->entries_count++] = (struct inifile_entry){
-		.key = copy(key), .value = copy(value), .section = index, .line = reader->line
-	};
+	file->entries[file->entries_count++] = (struct inifile_entry){ .key = copy(key),
+								       .value = copy(value),
+								       .lines = copy(value),
+								       .section = index,
+								       .line = reader->line };
 	return 1;
 }
 
@@ -181,6 +190,7 @@ void inifile_free(struct inifile *file)
 	for (size_t i = 0; i < file->entries_count; i++) {
 		free(file->entries[i].key);
 		free(file->entries[i].value);
+		free(file->entries[i].lines);
 	}
 	free(file->sections);
 	free(file->entries);

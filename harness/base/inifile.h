@@ -9,6 +9,8 @@
 
 struct inifile_entry {
 	char *key, *value;
+	char *lines;    /* the value with its line breaks kept; continuation lines are joined by
+			   blanks in value */
 	size_t section; /* index into sections */
 	unsigned line;  /* counts from 1 */
 };

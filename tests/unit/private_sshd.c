@@ -140,7 +140,7 @@ int private_sshd_start(struct private_sshd *sshd, const char *folder, struct err
 	AUTO_FREE char *config = path_join(folder, "sshd_config");
 	if (access(SSHD, X_OK) < 0)
 		return error_set(err, ERROR_UNAVAILABLE, 0, SSHD ": not found");
-	if (tool_server_free_port(HOST, &sshd->service.port, err) < 0 ||
+	if (tool_server_free_ports(HOST, 1, &sshd->service.port, err) < 0 ||
 	    make_key(host_key, err) < 0 || make_key(sshd->strings[CLIENT_KEY], err) < 0 ||
 	    write_server(sshd, config, host_key, err) < 0 || write_client(sshd, host_key, err) < 0)
 		return -1;

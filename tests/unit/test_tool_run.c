@@ -109,8 +109,8 @@ static void test_words(void **state)
 		{ "x {streams}", "", PRESERVE_CONTENT, "x" },
 		{ "x {streams}", "streams=4", PRESERVE_CONTENT, "x" },
 		{ "x {streams}", "streams=8", PRESERVE_CONTENT, "x -s 8" },
-		{ "x {window}", "", PRESERVE_CONTENT, "x 1MiB" },
-		{ "x -w{window}", "window=64KiB", PRESERVE_CONTENT, "x -w64KiB" },
+		{ "x {window}", "", PRESERVE_CONTENT, "x 1048576" },
+		{ "x -w{window}", "window=64KiB", PRESERVE_CONTENT, "x -w65536" },
 		{ "x {level}", "level=low", PRESERVE_CONTENT, "x" },
 		{ "x {level}", "level=high", PRESERVE_CONTENT, "x --level=high" },
 		{ "x {note}", "", PRESERVE_CONTENT, "x" },
@@ -200,7 +200,7 @@ static struct tool_outcome drive(const char *text, const char *options)
 
 static char *read_file(const char *name)
 {
-	AUTO_FREE char *path = path_join(scratch, name);
+	AUTO_FREE char *path = path_join(to, name);
 	char *text = NULL;
 	struct error err = { 0 };
 	if (file_read_all(path, 1 << 20, &text, NULL, &err) < 0)
@@ -211,13 +211,13 @@ static char *read_file(const char *name)
 static void test_real_arguments(void **state)
 {
 	(void)state;
-	struct tool_outcome outcome = drive(
-		"[tool]\ndriver = sink\n"
-		"run = sh -c 'for word; do printf \"<%s>\" \"$word\"; done >{scratch}/args' sh\n"
-		"  {note} {preserve} '' {src}/x\n"
-		"[preserve]\ncontent = -a 'b c'\n"
-		"[option note]\ntype = text\n",
-		"note=$(touch /tmp/x) \"'*\xff");
+	struct tool_outcome outcome =
+		drive("[tool]\ndriver = sink\n"
+		      "run = sh -c 'for word; do printf \"<%s>\" \"$word\"; done >{dst}/args' sh\n"
+		      "  {note} {preserve} '' {src}/x\n"
+		      "[preserve]\ncontent = -a 'b c'\n"
+		      "[option note]\ntype = text\n",
+		      "note=$(touch /tmp/x) \"'*\xff");
 	if (outcome.result < 0)
 		fail_msg("%s", outcome.err.message);
 	AUTO_FREE char *args = read_file("args");
@@ -233,7 +233,7 @@ static void test_environment(void **state)
 	setenv("LINEFILL_RUN", "mark", 1);
 	struct tool_outcome outcome = drive("[tool]\n"
 					    "environment = A={scratch}/x \"B=b c\" LC_ALL=C.UTF-8\n"
-					    "run = sh -c 'env | sort >{scratch}/env'\n",
+					    "run = sh -c 'env | sort >{dst}/env'\n",
 					    "");
 	unsetenv("SSH_AUTH_SOCK");
 	unsetenv("LINEFILL_RUN");
@@ -412,7 +412,7 @@ static struct transport *make_served(const char *how, const char *until)
 {
 	AUTO_TEXT text = { 0 };
 	text_addf(&text,
-		  "[tool]\ndriver = sink\nrun = %s fetch {port} {scratch}/fetched\n"
+		  "[tool]\ndriver = sink\nrun = %s fetch {port} {dst}/fetched\n"
 		  "serve = %s %s {port}\nserve_until = %s\n",
 		  self, self, how, until);
 	return make(text_string(&text));
@@ -479,28 +479,52 @@ static void test_server_that_never_listens(void **state)
 	tool_free(transport);
 }
 
+/* How many sockets listen on the port; the last one's inode. */
+static int count_listeners(const char *table, uint16_t port, unsigned long *inode)
+{
+	int count = 0;
+	for (const char *cursor = table; tool_server_table_next(&cursor, port, inode);)
+		count++;
+	return count;
+}
+
 static void test_socket_table(void **state)
 {
 	(void)state;
-	static const char table[] = "  sl  local_address rem_address   st tx_queue rx_queue tr "
-				    "tm->when retrnsmt   uid\n"
-				    "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 "
-				    "00:00000000 00000000     0\n"
-				    "   1: 0100007F:1F91 0100007F:1F92 01 00000000:00000000 "
-				    "00:00000000 00000000     0\n"
-				    " 100: 00000000000000000000000001000000:0016 "
-				    "00000000000000000000000000000000:0000 0A\n";
-	assert_true(tool_server_table_listens(table, 0x1f90));
-	assert_false(tool_server_table_listens(table, 0x1f91)); /* connected */
-	assert_false(tool_server_table_listens(table, 0x1f92)); /* the other end */
-	assert_true(tool_server_table_listens(table, 22));
-	assert_false(tool_server_table_listens("", 22));
-	assert_false(tool_server_table_listens("header\nnonsense\n", 22));
+	static const char table[] =
+		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
+		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0 "
+		"       0 4711 1 0000000000000000\n"
+		"   1: 0100007F:1F91 0100007F:1F92 01 00000000:00000000 00:00000000 00000000     0 "
+		"       0 4712 1 0000000000000000\n"
+		"   2: 0200007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0 "
+		"       0 4713 1 0000000000000000\n"
+		" 100: 00000000000000000000000001000000:0016 00000000000000000000000000000000:0000 "
+		"0A 00000000:00000000 00:00000000 00000000 0 0 99\n"
+		" 101: 0100007F:1F93 00000000:0000 0A\n";
+	unsigned long inode = 0;
+	assert_int_equal(count_listeners(table, 0x1f90, &inode), 2);
+	assert_int_equal(inode, 4713);
+	assert_int_equal(count_listeners(table, 0x1f91, &inode), 0); /* connected */
+	assert_int_equal(count_listeners(table, 0x1f92, &inode), 0); /* the other end */
+	assert_int_equal(count_listeners(table, 22, &inode), 1);
+	assert_int_equal(inode, 99);
+	assert_int_equal(count_listeners(table, 0x1f93, &inode), 0); /* cut */
+	assert_int_equal(count_listeners("", 22, &inode), 0);
+	assert_int_equal(count_listeners("header\nnonsense\n", 22, &inode), 0);
+}
+
+static void test_free_ports(void **state)
+{
+	(void)state;
 	uint16_t port = 0;
 	struct error err = { 0 };
-	assert_int_equal(tool_server_free_port("127.0.0.1", &port, &err), 0);
+	assert_int_equal(tool_server_free_ports("127.0.0.1", 1, &port, &err), 0);
 	assert_true(port > 0);
-	assert_int_equal(tool_server_free_port("localhost", &port, &err), -1);
+	assert_int_equal(tool_server_free_ports("127.0.0.1", 5, &port, &err), 0);
+	assert_true(port > 0 && port <= UINT16_MAX - 4);
+	assert_int_equal(tool_server_free_ports("::1", 2, &port, &err), 0);
+	assert_int_equal(tool_server_free_ports("localhost", 1, &port, &err), -1);
 	assert_int_equal(err.kind, ERROR_CONFIG);
 }
 
@@ -554,6 +578,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_server_that_ends),
 		cmocka_unit_test(test_server_that_never_listens),
 		cmocka_unit_test(test_socket_table),
+		cmocka_unit_test(test_free_ports),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

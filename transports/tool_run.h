@@ -1,0 +1,34 @@
+/* What a tool does in a run: the operations of a transport that is made from a tool file. */
+#ifndef LINEFILL_TRANSPORTS_TOOL_RUN_H
+#define LINEFILL_TRANSPORTS_TOOL_RUN_H
+
+#include <regex.h>
+
+#include "harness/api/transport.h"
+#include "transports/tool_expand.h"
+#include "transports/tool_file.h"
+
+/* The transport comes first: a pointer to it is one to the whole. */
+struct tool {
+	struct transport transport;
+	struct tool_file *file;
+	regex_t version, counted;
+	bool has_version, has_counted;
+};
+
+/* What the placeholders of this end's commands stand for, as far as it is known by now. */
+struct tool_view tool_run_view(const struct xfer *xfer);
+
+/* See harness/api/transport.h. */
+int tool_run_probe(const struct transport *transport, struct probe *probe, struct error *err);
+int tool_run_check(const struct transport *transport, const void *options, enum preserve preserve,
+		   struct error *err);
+int tool_run_prepare(struct xfer *xfer, struct error *err);
+int tool_run_listen(struct xfer *xfer, struct endpoint *endpoint, struct error *err);
+int tool_run_connect(struct xfer *xfer, const struct endpoint *endpoint, struct error *err);
+/* send or receive of the driving end, and of the other one where its server ends by itself. */
+int tool_run_drive(struct xfer *xfer, struct error *err);
+int tool_run_await(struct xfer *xfer, struct error *err);
+void tool_run_cleanup(struct xfer *xfer);
+
+#endif
