@@ -32,19 +32,20 @@ static void sleep_in_prepare_does_not(void **state)
 	struct bench *bench = *state;
 	bench_add_tool(
 		bench, "early",
-		"[tool]\nprepare = %s sleep 3\nrun = %s copy {src} {dst}\n[preserve]\nmode =\n",
+		"[tool]\nprepare = %s sleep 2\nrun = %s copy {src} {dst}\n[preserve]\nmode =\n",
 		FAULT_TOOL, FAULT_TOOL);
-	PROGRAM_STUDY(bench, "-t", "early", "-t", "null:copy=yes,prepare_s=3", "--dataset", SMALL,
+	PROGRAM_STUDY(bench, "-t", "early", "-t", "null:copy=yes,prepare_s=2", "--dataset", SMALL,
 		      "--rounds", "1");
 	for (size_t i = 0; i < bench->results.count; i++) {
 		ASSERT_ROW(&bench->results.rows[i], STATUS_OK);
-		assert_true(bench->results.rows[i].total_s < 2);
+		assert_true(bench->results.rows[i].total_s < 1.8);
 	}
 	assert_int_equal(bench->results.count, 2);
 	bench_check_clean(bench);
 }
 
-/* The later of both ends is the end. */
+/* The later of both ends is the end. The sink of this module acts as soon as it listens, which is
+ * before go: some of its sleep is over by then. */
 static void both_ends_count(void **state)
 {
 	static const char *const cases[] = { "null:copy=yes,connect_s=0.5",
@@ -56,7 +57,7 @@ static void both_ends_count(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		const struct result *row = bench_row(bench, cases[i], 1);
 		ASSERT_ROW(row, STATUS_OK);
-		if (row->total_s < 0.5 || row->total_s > 5)
+		if (row->total_s < (i == 2 ? 0.2 : 0.5) || row->total_s > 5)
 			fail_msg("%s took %.3f s", cases[i], row->total_s);
 	}
 	bench_check_clean(bench);
