@@ -14,7 +14,7 @@ TRANSPORTS(DECLARE)
 #define LIST(name) &transport_##name,
 static const struct transport *const built_in[] = { TRANSPORTS(LIST) };
 
-#define MISS(name, reason) { #name, reason },
+#define MISS(name, reason) { name, reason },
 static const struct {
 	const char *name, *reason;
 } missing[] = { MISSING(MISS){ NULL, NULL } };

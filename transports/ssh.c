@@ -1,5 +1,6 @@
 /* The whole tree through one SSH channel into our own receiver, which the study's private sshd
- * starts at the sink. The source pushes, with libssh2. */
+ * starts at the sink. The source pushes, with libssh2. With another server, which runs no program
+ * of ours, by scp and SFTP: the encrypted half of a comparison with ssh-none. */
 #include <libssh2.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -7,13 +8,21 @@
 #include <string.h>
 
 #include "harness/api/transport.h"
+#include "transports/ssh_push.h"
 #include "transports/ssh_receive.h"
 #include "transports/ssh_session.h"
 #include "transports/tree_writer.h"
 
 #define BLOCK_BYTES (1u << 20)
 
+enum ssh_with { WITH_SSHD, WITH_PROFTPD };
+static const char *const servers[] = {
+	[WITH_SSHD] = "sshd", [WITH_PROFTPD] = "proftpd", [WITH_PROFTPD + 1] = NULL
+};
+
 struct ssh_options {
+	int server;
+	bool compress;
 	char cipher[OPTION_TEXT_SIZE], mac[OPTION_TEXT_SIZE];
 	struct socket_options socket;
 };
@@ -30,6 +39,17 @@ static const struct option_def ssh_option_defs[] = {
 	  .offset = offsetof(struct ssh_options, mac),
 	  .fallback = "",
 	  .help = "MACs to offer, best first; none given: the study's" },
+	{ .name = "compress",
+	  .type = OPTION_FLAG,
+	  .offset = offsetof(struct ssh_options, compress),
+	  .fallback = "no",
+	  .help = "let SSH compress (zlib)" },
+	{ .name = "server",
+	  .type = OPTION_CHOICE,
+	  .offset = offsetof(struct ssh_options, server),
+	  .fallback = "sshd",
+	  .choices = servers,
+	  .help = "the private SSH server: OpenSSH with our receiver, or the one of ssh-none, by scp" },
 	SOCKET_OPTION_ROWS(struct ssh_options),
 	{ .name = NULL },
 };
@@ -41,6 +61,7 @@ struct ssh {
 	struct ssh_session *session; /* source, as are the next two */
 	struct channel channel;
 	struct tree_writer writer;
+	struct ssh_push push;         /* source, with a server other than sshd */
 	struct ssh_receiver receiver; /* sink */
 };
 
@@ -48,7 +69,7 @@ static int ssh_probe(const struct transport *transport, struct probe *probe, str
 {
 	(void)transport;
 	(void)err;
-	snprintf(probe->version, sizeof(probe->version), "libssh2 %s", libssh2_version(0));
+	ssh_session_version(probe->version, sizeof(probe->version));
 	return 0;
 }
 
@@ -62,7 +83,17 @@ static int ssh_check(const struct transport *transport, const void *options, enu
 	if (strstr(chosen->cipher, "none") && strcmp(chosen->cipher, "none") != 0)
 		return error_set(err, ERROR_CONFIG, 0, "cipher = %s: none must stand alone",
 				 chosen->cipher);
+	if (chosen->server == WITH_SSHD &&
+	    (strcmp(chosen->cipher, "none") == 0 || strcmp(chosen->mac, "none") == 0))
+		return error_set(err, ERROR_UNSUPPORTED, 0,
+				 "OpenSSH has no cipher or MAC none: server = proftpd has");
 	return ssh_session_check(chosen->cipher, chosen->mac, err);
+}
+
+static bool has_receiver(const struct xfer *xfer)
+{
+	const struct ssh_options *options = xfer->options;
+	return options->server == WITH_SSHD;
 }
 
 static int ssh_prepare(struct xfer *xfer, struct error *err)
@@ -75,6 +106,8 @@ static int ssh_prepare(struct xfer *xfer, struct error *err)
 	if (!xfer->service)
 		return error_set(err, ERROR_UNAVAILABLE, 0, "there is no sshd");
 	xfer->report->streams = 1;
+	if (!has_receiver(xfer))
+		return xfer->side == XFER_SOURCE ? ssh_push_init(&ssh->push, err) : 0;
 	return xfer->side == XFER_SOURCE ? tree_writer_init(&ssh->writer, BLOCK_BYTES, err)
 					 : ssh_receiver_open(&ssh->receiver, xfer, err);
 }
@@ -93,23 +126,11 @@ static int show_token(struct xfer *xfer, struct error *err)
 	return ssh->channel.write(&ssh->channel, hello, sizeof(hello), err);
 }
 
-static int ssh_connect(struct xfer *xfer, const struct endpoint *endpoint, struct error *err)
+static int start_receiver(struct xfer *xfer, struct error *err)
 {
-	const struct ssh_options *options = xfer->options;
 	struct ssh *ssh = xfer->private;
-	const struct ssh_target target = {
-		.service = xfer->service,
-		.cipher = chosen(options->cipher, xfer->service->cipher),
-		.mac = chosen(options->mac, xfer->service->mac),
-		.socket = &options->socket,
-	};
-	const struct io_limit limit = xfer_limit(xfer);
 	char id[SSH_RECEIVE_ID_SIZE];
 	char command[96];
-	(void)endpoint; /* the service says where */
-	if (ssh_session_open(&ssh->session, &target, &limit, err) < 0)
-		return -1;
-	ssh_session_methods(ssh->session, xfer->report);
 	ssh_receive_id(xfer->token, id);
 	/* The one line that a shell sees: fixed words, and 16 hexadecimal digits of ours. */
 	snprintf(command, sizeof(command), "exec \"$LINEFILL_PROGRAM\" receive %s", id);
@@ -118,10 +139,31 @@ static int ssh_connect(struct xfer *xfer, const struct endpoint *endpoint, struc
 	return show_token(xfer, err);
 }
 
+static int ssh_connect(struct xfer *xfer, const struct endpoint *endpoint, struct error *err)
+{
+	const struct ssh_options *options = xfer->options;
+	struct ssh *ssh = xfer->private;
+	const struct ssh_target target = {
+		.service = xfer->service,
+		.cipher = chosen(options->cipher, xfer->service->cipher),
+		.mac = chosen(options->mac, xfer->service->mac),
+		.compress = options->compress,
+		.socket = &options->socket,
+	};
+	const struct io_limit limit = xfer_limit(xfer);
+	(void)endpoint; /* the service says where */
+	if (ssh_session_open(&ssh->session, &target, &limit, err) < 0)
+		return -1;
+	ssh_session_methods(ssh->session, xfer->report);
+	return has_receiver(xfer) ? start_receiver(xfer, err) : 0;
+}
+
 static int ssh_send(struct xfer *xfer, struct error *err)
 {
 	struct ssh *ssh = xfer->private;
 	struct error why = { 0 };
+	if (!has_receiver(xfer))
+		return ssh_push_tree(&ssh->push, ssh->session, xfer, err);
 	if (tree_writer_start(&ssh->writer, xfer->root, &ssh->channel, xfer->progress, &why) == 0 &&
 	    tree_writer_all(&ssh->writer, xfer->files, xfer->preserve, &why) == 0)
 		return 0;
@@ -134,13 +176,14 @@ static int ssh_send(struct xfer *xfer, struct error *err)
 static int ssh_receive_tree(struct xfer *xfer, struct error *err)
 {
 	struct ssh *ssh = xfer->private;
-	return ssh_receiver_wait(&ssh->receiver, xfer, err);
+	/* A server without our receiver has taken everything when the source says so. */
+	return has_receiver(xfer) ? ssh_receiver_wait(&ssh->receiver, xfer, err) : 0;
 }
 
 static int ssh_finish(struct xfer *xfer, struct error *err)
 {
 	struct ssh *ssh = xfer->private;
-	if (xfer->side == XFER_SINK)
+	if (xfer->side == XFER_SINK || !has_receiver(xfer))
 		return 0;
 	if (wire_answer_read(&ssh->channel, ssh->writer.bytes, ssh->writer.files, err) == 0)
 		return 0;
@@ -154,6 +197,7 @@ static void ssh_cleanup(struct xfer *xfer)
 	if (!ssh)
 		return;
 	tree_writer_free(&ssh->writer);
+	ssh_push_free(&ssh->push);
 	ssh_session_close(ssh->session);
 	ssh_receiver_close(&ssh->receiver);
 	free(ssh);

@@ -17,8 +17,11 @@
 #include "transports/tree_reader.h"
 #include "transports/wire.h"
 
-#define BLOCK_BYTES (1u << 20)
-#define ID_BYTES    8
+/* Small enough to stay in a core's cache between read and write. */
+#define BLOCK_BYTES (256u << 10)
+/* Lets sshd decrypt ahead while the receiver writes; with 64 KiB they take turns. */
+#define PIPE_BYTES (1 << 20)
+#define ID_BYTES   8
 /* How often the worker copies the receiver's counters. */
 #define LOOK_S 0.1
 
@@ -128,6 +131,8 @@ static int receive_by_spec(const char *scratch, const char *id, struct error *er
 	struct xfer_progress *progress = map_progress(progress_path, 0, err);
 	if (!progress)
 		return -1;
+	/* Best effort: the user's total may be limited, and it need not be a pipe. */
+	(void)fcntl(STDIN_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
 	const struct io_limit limit = { .deadline_ns = spec.deadline_ns };
 	const struct channel channel = channel_on_pipes(STDIN_FILENO, STDOUT_FILENO, &limit);
 	int result = receive_tree(&spec, progress, &channel, err);

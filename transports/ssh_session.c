@@ -2,11 +2,13 @@
 
 #include <libssh2.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/base/text.h"
+#include "transports/ssh_batch.h"
 
 /* The private server has just this kind of key, and libssh2's RSA signatures are refused by it. */
 #define HOST_KEYS    "ssh-ed25519"
@@ -16,6 +18,7 @@ struct ssh_session {
 	int fd;
 	LIBSSH2_SESSION *session;
 	LIBSSH2_CHANNEL *channel;
+	struct ssh_batch batch;
 	struct io_limit limit;
 };
 
@@ -31,15 +34,42 @@ static int failed(LIBSSH2_SESSION *session, const char *what, struct error *err)
 }
 
 /* After EAGAIN: until libssh2 can go on. */
-static int wait_turn(const struct ssh_session *ssh, const struct io_limit *limit, struct error *err)
+static int wait_turn(struct ssh_session *ssh, const struct io_limit *limit, struct error *err)
 {
 	int directions = libssh2_session_block_directions(ssh->session);
-	short events = 0;
-	if (directions & LIBSSH2_SESSION_BLOCK_OUTBOUND)
-		events |= POLLOUT;
-	if (directions & LIBSSH2_SESSION_BLOCK_INBOUND || events == 0)
-		events |= POLLIN;
-	return io_wait(ssh->fd, events, limit, err);
+	bool input = directions & LIBSSH2_SESSION_BLOCK_INBOUND ||
+		     !(directions & LIBSSH2_SESSION_BLOCK_OUTBOUND);
+	return ssh_batch_wait(&ssh->batch, input, limit, err);
+}
+
+LIBSSH2_SESSION *ssh_session_library(struct ssh_session *ssh)
+{
+	return ssh->session;
+}
+
+int ssh_session_wait(struct ssh_session *ssh, struct error *err)
+{
+	return wait_turn(ssh, &ssh->limit, err);
+}
+
+int ssh_session_failed(const struct ssh_session *ssh, const char *what, struct error *err)
+{
+	return failed(ssh->session, what, err);
+}
+
+bool ssh_session_is_own_library(void)
+{
+#ifdef LINEFILL_LIBSSH2_OWN
+	return true;
+#else
+	return false;
+#endif
+}
+
+void ssh_session_version(char *text, size_t size)
+{
+	snprintf(text, size, "libssh2 %s%s", libssh2_version(0),
+		 ssh_session_is_own_library() ? " (built by scripts/build-libssh2)" : "");
 }
 
 static bool is_supported(const char *const *names, int count, const char *name, size_t length)
@@ -50,37 +80,50 @@ static bool is_supported(const char *const *names, int count, const char *name, 
 	return false;
 }
 
-/* The names of a list that this libssh2 knows. It could drop the others itself, but does that with
- * overlapping copies (1.10). */
-static int keep_supported(LIBSSH2_SESSION *session, int method, const char *list,
-			  struct text *known)
+static void add_name(struct text *list, const char *name, size_t length)
+{
+	if (list->length > 0)
+		text_add(list, ",");
+	text_add_bytes(list, name, length);
+}
+
+/* The names of a list that this libssh2 knows, and all that it knows. It could drop the others
+ * itself, but does that with overlapping copies (1.10). */
+static void keep_supported(LIBSSH2_SESSION *session, int method, const char *list,
+			   struct text *known, struct text *all)
 {
 	const char **names = NULL;
 	int count = libssh2_session_supported_algs(session, method, &names);
+	for (int i = 0; i < count; i++)
+		add_name(all, names[i], strlen(names[i]));
 	for (const char *name = list; *name;) {
 		size_t length = strcspn(name, ",");
-		if (length > 0 && is_supported(names, count, name, length)) {
-			if (known->length > 0)
-				text_add(known, ",");
-			text_add_bytes(known, name, length);
-		}
+		if (length > 0 && is_supported(names, count, name, length))
+			add_name(known, name, length);
 		name += length + (name[length] == ',');
 	}
 	if (count > 0)
 		libssh2_free(session, names);
-	return known->length > 0 ? 0 : -1;
 }
 
 static int prefer(LIBSSH2_SESSION *session, int method, const char *list, struct error *err)
 {
 	AUTO_TEXT known = { 0 };
+	AUTO_TEXT all = { 0 };
 	if (!list[0])
 		return 0;
-	if (keep_supported(session, method, list, &known) == 0 &&
+	keep_supported(session, method, list, &known, &all);
+	if (known.length > 0 &&
 	    libssh2_session_method_pref(session, method, text_string(&known)) == 0)
 		return 0;
-	return error_set(err, ERROR_UNSUPPORTED, 0, "libssh2 %s does not have %s",
-			 libssh2_version(0), list);
+	if (strcmp(list, "none") == 0)
+		return error_set(
+			err, ERROR_UNAVAILABLE, 0,
+			"libssh2 %s was built without none: scripts/build-libssh2 makes one "
+			"that has it, then build again",
+			libssh2_version(0));
+	return error_set(err, ERROR_UNSUPPORTED, 0, "libssh2 %s does not have %s; it has %s",
+			 libssh2_version(0), list, text_string(&all));
 }
 
 static int prefer_all(LIBSSH2_SESSION *session, const char *cipher, const char *mac,
@@ -94,12 +137,12 @@ static int prefer_all(LIBSSH2_SESSION *session, const char *cipher, const char *
 	return prefer(session, LIBSSH2_METHOD_HOSTKEY, HOST_KEYS, err);
 }
 
-static LIBSSH2_SESSION *new_session(void)
+static LIBSSH2_SESSION *new_session(void *abstract)
 {
 	/* Reference-counted inside; without flags it also sets up the cryptography. */
 	if (libssh2_init(0) != 0)
 		abort();
-	LIBSSH2_SESSION *session = libssh2_session_init();
+	LIBSSH2_SESSION *session = libssh2_session_init_ex(NULL, NULL, NULL, abstract);
 	if (!session)
 		abort();
 	libssh2_session_set_blocking(session, 0);
@@ -108,7 +151,7 @@ static LIBSSH2_SESSION *new_session(void)
 
 int ssh_session_check(const char *cipher, const char *mac, struct error *err)
 {
-	LIBSSH2_SESSION *session = new_session();
+	LIBSSH2_SESSION *session = new_session(NULL);
 	int result = prefer_all(session, cipher, mac, err);
 	libssh2_session_free(session);
 	libssh2_exit();
@@ -165,7 +208,16 @@ static int check_method(const struct ssh_session *ssh, int method, const char *l
 			 name ? name : "nothing");
 }
 
-static int log_in(const struct ssh_session *ssh, const struct service *service, struct error *err)
+static int check_compression(const struct ssh_session *ssh, bool wanted, struct error *err)
+{
+	const char *name = libssh2_session_methods(ssh->session, LIBSSH2_METHOD_COMP_CS);
+	if (name && (strncmp(name, "zlib", 4) == 0) == wanted)
+		return 0;
+	return error_set(err, wanted ? ERROR_UNSUPPORTED : ERROR_PEER, 0,
+			 "ssh: compression %s was negotiated", name ? name : "nothing");
+}
+
+static int log_in(struct ssh_session *ssh, const struct service *service, struct error *err)
 {
 	int result;
 	while ((result = libssh2_userauth_publickey_fromfile_ex(
@@ -176,8 +228,7 @@ static int log_in(const struct ssh_session *ssh, const struct service *service, 
 	return result < 0 ? failed(ssh->session, "login", err) : 0;
 }
 
-static int shake_hands(const struct ssh_session *ssh, const struct ssh_target *target,
-		       struct error *err)
+static int shake_hands(struct ssh_session *ssh, const struct ssh_target *target, struct error *err)
 {
 	int result;
 	while ((result = libssh2_session_handshake(ssh->session, ssh->fd)) == LIBSSH2_ERROR_EAGAIN)
@@ -188,9 +239,10 @@ static int shake_hands(const struct ssh_session *ssh, const struct ssh_target *t
 	if (check_host_key(ssh, target->service, err) < 0 ||
 	    check_method(ssh, LIBSSH2_METHOD_CRYPT_CS, target->cipher, err) < 0 ||
 	    check_method(ssh, LIBSSH2_METHOD_CRYPT_SC, target->cipher, err) < 0 ||
-	    check_method(ssh, LIBSSH2_METHOD_MAC_CS, target->mac, err) < 0)
+	    check_method(ssh, LIBSSH2_METHOD_MAC_CS, target->mac, err) < 0 ||
+	    check_method(ssh, LIBSSH2_METHOD_MAC_SC, target->mac, err) < 0)
 		return -1;
-	return 0;
+	return check_compression(ssh, target->compress, err);
 }
 
 int ssh_session_open(struct ssh_session **session, const struct ssh_target *target,
@@ -205,10 +257,13 @@ int ssh_session_open(struct ssh_session **session, const struct ssh_target *targ
 	*session = ssh;
 	ssh->limit = *limit;
 	ssh->fd = -1;
-	ssh->session = new_session();
+	ssh->session = new_session(&ssh->batch);
+	ssh_batch_attach(&ssh->batch, ssh->session);
 	if (prefer_all(ssh->session, target->cipher, target->mac, err) < 0 ||
 	    gate_dial(&call, &endpoint, &ssh->fd, err) < 0)
 		return -1;
+	ssh->batch.fd = ssh->fd;
+	libssh2_session_flag(ssh->session, LIBSSH2_FLAG_COMPRESS, target->compress);
 	if (shake_hands(ssh, target, err) < 0)
 		return -1;
 	return log_in(ssh, target->service, err);
@@ -230,12 +285,9 @@ static bool has_answered(const struct ssh_session *ssh)
 	return waiting > 0 || libssh2_channel_eof(ssh->channel) == 1;
 }
 
-static int ssh_write(const struct channel *channel, const void *bytes, size_t count,
-		     struct error *err)
+static int write_all(struct ssh_session *ssh, const struct channel *channel, const void *bytes,
+		     size_t count, struct error *err)
 {
-	const struct ssh_session *ssh = channel->context;
-	if (channel_check_limit(channel, err) < 0)
-		return -1;
 	for (size_t done = 0; done < count;) {
 		ssize_t n = libssh2_channel_write(ssh->channel, (const char *)bytes + done,
 						  count - done);
@@ -251,10 +303,23 @@ static int ssh_write(const struct channel *channel, const void *bytes, size_t co
 	return 0;
 }
 
+static int ssh_write(const struct channel *channel, const void *bytes, size_t count,
+		     struct error *err)
+{
+	struct ssh_session *ssh = channel->context;
+	if (channel_check_limit(channel, err) < 0)
+		return -1;
+	ssh_batch_begin(&ssh->batch);
+	int result = write_all(ssh, channel, bytes, count, err);
+	/* After a failure too: the peer is to get what is complete, such as the reason. */
+	int ended = ssh_batch_end(&ssh->batch, &channel->limit, result < 0 ? NULL : err);
+	return result < 0 ? result : ended;
+}
+
 static ssize_t ssh_read(const struct channel *channel, void *bytes, size_t least, size_t most,
 			struct error *err)
 {
-	const struct ssh_session *ssh = channel->context;
+	struct ssh_session *ssh = channel->context;
 	size_t done = 0;
 	while (done < least) {
 		ssize_t n = libssh2_channel_read(ssh->channel, (char *)bytes + done, most - done);
@@ -303,6 +368,24 @@ int ssh_session_exec(struct ssh_session *ssh, const char *command, struct channe
 	return 0;
 }
 
+int ssh_session_end_channel(struct ssh_session *ssh, struct error *err)
+{
+	int result;
+	while ((result = libssh2_channel_send_eof(ssh->channel)) == LIBSSH2_ERROR_EAGAIN)
+		if (wait_turn(ssh, &ssh->limit, err) < 0)
+			return -1;
+	if (result < 0)
+		return failed(ssh->session, "end of data", err);
+	while ((result = libssh2_channel_close(ssh->channel)) == LIBSSH2_ERROR_EAGAIN)
+		if (wait_turn(ssh, &ssh->limit, err) < 0)
+			return -1;
+	if (result < 0)
+		return failed(ssh->session, "close channel", err);
+	libssh2_channel_free(ssh->channel);
+	ssh->channel = NULL;
+	return 0;
+}
+
 void ssh_session_explain(struct ssh_session *ssh, struct error *err)
 {
 	char text[STDERR_BYTES];
@@ -327,6 +410,7 @@ void ssh_session_close(struct ssh_session *ssh)
 	/* Frees the channel too. */
 	if (libssh2_session_free(ssh->session) == LIBSSH2_ERROR_EAGAIN)
 		libssh2_session_free(ssh->session);
+	ssh_batch_free(&ssh->batch);
 	libssh2_exit();
 	free(ssh);
 }

@@ -123,10 +123,12 @@ int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit
 	AUTO_TEXT log_path = { 0 };
 	text_addf(&log_path, "%s.preflight", client->service.ssh_config);
 	const char *config = client->service.ssh_config;
-	const char *argv[] = {
-		"ssh",  "-v", "-E", text_string(&log_path), "-F", config, client->service.host,
-		"true", NULL
-	};
+	/* Who logs in says what was negotiated, where no program can do it beforehand. */
+	if (!client->kind->client)
+		return 0;
+	const char *argv[] = { client->kind->client,   "-v",   "-E",
+			       text_string(&log_path), "-F",   config,
+			       client->service.host,   "true", NULL };
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	AUTO_TEXT output = { 0 };
 	AUTO_FREE char *log = NULL;

@@ -97,6 +97,21 @@ static int write_proftpd_keys(const struct ssh_kind_setup *setup, const struct i
 	return file_write_all(keys, text_string(&output), output.length, 0600, err);
 }
 
+/* Lists of ours separate by commas, proftpd's by blanks. */
+static void add_proftpd_list(struct text *config, const char *key, const char *list)
+{
+	if (!list[0])
+		return;
+	text_addf(config, "%s", key);
+	for (const char *name = list; *name; name += *name == ',') {
+		size_t length = strcspn(name, ",");
+		text_add(config, " ");
+		text_add_bytes(config, name, length);
+		name += length;
+	}
+	text_add(config, "\n");
+}
+
 static int configure_proftpd(const struct ssh_kind_setup *setup, struct text *config,
 			     const struct io_limit *limit, struct error *err)
 {
@@ -118,20 +133,20 @@ static int configure_proftpd(const struct ssh_kind_setup *setup, struct text *co
 	text_addf(config, "RequireValidShell off\nUseFtpUsers off\nPidFile %s/proftpd.pid\n",
 		  scratch);
 	text_add(config, "ScoreboardFile none\nDelayEngine off\nWtmpLog off\nTransferLog none\n"
-			 "SystemLog none\nAllowOverwrite on\nLoadModule mod_sftp.c\nSFTPEngine on\n"
-			 "SFTPAuthMethods publickey\nSFTPCompression off\n");
+			 "SystemLog none\nAllowOverwrite on\nUmask 022\nLoadModule mod_sftp.c\n"
+			 "SFTPEngine on\nSFTPAuthMethods publickey\nSFTPCompression delayed\n");
+	/* No other files that configure are looked for on the way, and no control socket is made.
+	 */
+	text_add(config, "<Global>\nAllowOverride off\n</Global>\n"
+			 "<IfModule mod_ctrls.c>\nControlsEngine off\n</IfModule>\n");
+	/* Names are bytes. */
+	text_add(config, "<IfModule mod_lang.c>\nUseEncoding off\n</IfModule>\n");
 	if (geteuid() == 0)
 		text_add(config, "RootLogin on\n");
 	text_addf(config, "SFTPHostKey %s/host_key\nSFTPAuthorizedUserKeys file:%s/proftpd_keys\n",
 		  scratch, scratch);
-	if (setup->cipher[0])
-		text_addf(config, "SFTPCiphers %s\n", setup->cipher);
-	if (setup->mac[0])
-		text_addf(config, "SFTPDigests %s\n", setup->mac);
-	/* Lists of ours separate by commas, proftpd's by blanks. */
-	for (char *s = strstr(config->data, "SFTPCiphers "); s && *s; s++)
-		if (*s == ',')
-			*s = ' ';
+	add_proftpd_list(config, "SFTPCiphers", setup->cipher);
+	add_proftpd_list(config, "SFTPDigests", setup->mac);
 	return 0;
 }
 
