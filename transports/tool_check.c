@@ -11,8 +11,9 @@ const char *const tool_placeholders[] = { "src",        "dst",     "host", "host
 					  "scratch",    "entries", "file", "file_url",  "file_mode",
 					  "file_mtime", "bytes",   "mib",  "next_port", "peer",
 					  "program",    "token",   NULL };
-const char *const tool_service_placeholders[] = { "user",   "ssh_config", "key", "known_hosts",
-						  "cipher", "mac",        NULL };
+const char *const tool_service_placeholders[] = { "user",        "ssh_config", "key",
+						  "known_hosts", "cipher",     "mac",
+						  "none_switch", NULL };
 
 #define PRESERVE_NAME "preserve"
 #define VALUE_NAME    "value"

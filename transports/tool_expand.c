@@ -77,6 +77,19 @@ static int add_token(const struct expansion *expansion, struct tool_words *out, 
 	return tool_words_add(out, text_string(&hex), err);
 }
 
+/* HPN-SSH switches to the cipher none on its command line's word only. */
+static int add_none_switch(const struct service *service, struct tool_words *out, struct error *err)
+{
+	if (!service || !service->cipher || strcmp(service->cipher, "none") != 0)
+		return 0;
+	if (tool_words_add(out, "-oNoneEnabled=yes", err) < 0 ||
+	    tool_words_add(out, "-oNoneSwitch=yes", err) < 0)
+		return -1;
+	if (!service->mac || strcmp(service->mac, "none") != 0)
+		return 0;
+	return tool_words_add(out, "-oNoneMacEnabled=yes", err);
+}
+
 /* ---- what is in the tree ---- */
 
 /* Command lines cannot grow without limit: a tree that is too wide is none for this tool. */
@@ -269,6 +282,8 @@ static int resolve_run(const char *name, const struct expansion *expansion, stru
 		result = add_number(view->port ? view->port + 1u : 0, false, out, err);
 	else if (strcmp(name, "program") == 0)
 		result = add_program(expansion, out, err);
+	else if (strcmp(name, "none_switch") == 0)
+		result = add_none_switch(xfer->service, out, err);
 	else if (strcmp(name, "token") == 0)
 		result = add_token(expansion, out, err);
 	else

@@ -53,6 +53,7 @@
  *   {scratch}    a folder of this run, private to this end
  *   {program}    the absolute path of run's program
  *   {token}      a secret of this run, the same at both ends; only in [file], never in a command
+ *   {none_switch} what HPN-SSH's clients need on their command line where the cipher is none
  *   {user} {ssh_config} {key} {known_hosts} {cipher} {mac}   of the private server in `needs`
  *
  * An indented line continues the one before. A line has at most 198 bytes. */

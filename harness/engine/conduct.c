@@ -129,6 +129,15 @@ static void version_text(const struct conduct *conduct, const char *name, char *
 		snprintf(to, size, "%s > %s", source, sink);
 }
 
+/* What a run finds out to be impossible is so in later rounds, too: one row says it. */
+static void keep_from_rest(struct conduct *conduct, size_t item, const struct result *row)
+{
+	bool missing = row->status == STATUS_UNAVAILABLE;
+	if (missing || row->status == STATUS_UNSUPPORTED)
+		error_set(&conduct->hindrances[item],
+			  missing ? ERROR_UNAVAILABLE : ERROR_UNSUPPORTED, 0, "%s", row->error);
+}
+
 static int do_run(struct conduct *conduct, const struct plan_run *planned,
 		  const struct error *hindrance, struct error *err)
 {
@@ -151,6 +160,7 @@ static int do_run(struct conduct *conduct, const struct plan_run *planned,
 		run_set_error(&row, hindrance);
 	} else {
 		run_case(&run, &row, conduct->order->cancel);
+		keep_from_rest(conduct, planned->item, &row);
 	}
 	return put_row(conduct, &row, err);
 }

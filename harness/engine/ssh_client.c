@@ -78,7 +78,7 @@ static int write_config(const struct service *service, struct error *err)
 		 "ForwardX11 no\nForwardAgent no\nClearAllForwardings yes\nCompression no\n"
 		 "RequestTTY no\nUpdateHostKeys no\nConnectTimeout 20\nLogLevel ERROR\n");
 	/* Clients of the OpenSSH family do not know none as a cipher or MAC: HPN-SSH switches to
-	 * it. */
+	 * it, if its command line says so. */
 	bool none_cipher = strcmp(service->cipher, "none") == 0;
 	bool none_mac = strcmp(service->mac, "none") == 0;
 	if (service->cipher[0] && !none_cipher)
@@ -86,8 +86,7 @@ static int write_config(const struct service *service, struct error *err)
 	if (service->mac[0] && !none_mac)
 		text_addf(&config, "MACs %s\n", service->mac);
 	if (none_cipher)
-		text_addf(&config, "NoneEnabled yes\nNoneSwitch yes\n%s",
-			  none_mac ? "NoneMacEnabled yes\n" : "");
+		text_add(&config, "NoneEnabled yes\n");
 	return file_write_all(service->ssh_config, text_string(&config), config.length, 0600, err);
 }
 
@@ -118,17 +117,52 @@ int ssh_client_parse_log(const char *log, struct ssh_client *client, struct erro
 	return 0;
 }
 
+/* Switching to none may fail without a word, and data that was encrypted must not pass for plain.
+ */
+static int check_none(const char *what, const char *wanted, const char *negotiated,
+		      struct error *err)
+{
+	if (strcmp(wanted, "none") != 0 || strcmp(negotiated, "none") == 0)
+		return 0;
+	return error_set(err, ERROR_TOOL, 0,
+			 "the %s none was asked for, and the connection uses %s", what, negotiated);
+}
+
+/* HPN-SSH says on standard error that it switched to none. */
+static void drop_warnings(struct text *output)
+{
+	static const char mark[] = "WARNING: ENABLED NONE";
+	AUTO_TEXT kept = { 0 };
+	for (const char *line = text_string(output); *line;) {
+		size_t length = strcspn(line, "\n");
+		length += line[length] == '\n';
+		if (strncmp(line, mark, strlen(mark)) != 0)
+			text_add_bytes(&kept, line, length);
+		line += length;
+	}
+	text_free(output);
+	text_add(output, text_string(&kept));
+}
+
 int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit, struct error *err)
 {
+	if (!client->kind->client)
+		return 0;
+	AUTO_FREE char *program = child_find_program(client->kind->client, err);
+	if (!program)
+		return error_wrap(err, "the client for %s", client->kind->name);
 	AUTO_TEXT log_path = { 0 };
 	text_addf(&log_path, "%s.preflight", client->service.ssh_config);
 	const char *config = client->service.ssh_config;
-	/* Who logs in says what was negotiated, where no program can do it beforehand. */
-	if (!client->kind->client)
-		return 0;
-	const char *argv[] = { client->kind->client,   "-v",   "-E",
-			       text_string(&log_path), "-F",   config,
-			       client->service.host,   "true", NULL };
+	const char *argv[12] = { program, "-v", "-E", text_string(&log_path), "-F", config };
+	size_t count = 6;
+	if (strcmp(client->service.cipher, "none") == 0) {
+		argv[count++] = "-oNoneSwitch=yes";
+		if (strcmp(client->service.mac, "none") == 0)
+			argv[count++] = "-oNoneMacEnabled=yes";
+	}
+	argv[count++] = client->service.host;
+	argv[count] = "true";
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	AUTO_TEXT output = { 0 };
 	AUTO_FREE char *log = NULL;
@@ -145,13 +179,18 @@ int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit
 			err, ERROR_TOOL, status, "the private sshd refused a login: %s; %s",
 			child_status_text(status, text, sizeof(text)), last ? last + 1 : log);
 	}
+	drop_warnings(&output);
 	if (output.length > 0)
 		return error_set(
 			err, ERROR_TOOL, 0,
 			"the login at the sink prints text (\"%.80s\"), which breaks tools "
 			"that talk over ssh: silence the shell's start-up files",
 			text_trim(output.data));
-	return ssh_client_parse_log(log, client, err);
+	if (ssh_client_parse_log(log, client, err) < 0)
+		return -1;
+	if (check_none("cipher", client->service.cipher, client->negotiated_cipher, err) < 0)
+		return -1;
+	return check_none("MAC", client->service.mac, client->negotiated_mac, err);
 }
 
 void ssh_client_free(struct ssh_client *client)
