@@ -124,7 +124,12 @@ static int is_tool_file(const struct dirent *entry)
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp((*a)->d_name, (*b)->d_name);
+	/* By name: what comes before ".ini". */
+	size_t a_length = strlen((*a)->d_name) - 4;
+	size_t b_length = strlen((*b)->d_name) - 4;
+	size_t shorter = a_length < b_length ? a_length : b_length;
+	int order = memcmp((*a)->d_name, (*b)->d_name, shorter);
+	return order ? order : (a_length > b_length) - (a_length < b_length);
 }
 
 int tool_load_folder(const char *folder, const struct tool_visitor *visitor, struct error *err)

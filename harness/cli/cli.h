@@ -18,6 +18,7 @@ int cmd_run(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_dataset(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_tool(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_receive(int argc, char **argv);
 

@@ -12,6 +12,7 @@
 #include "harness/base/files.h"
 #include "harness/base/inifile.h"
 #include "harness/cli/cli.h"
+#include "harness/cli/list_markdown.h"
 #include "harness/engine/catalog.h"
 #include "harness/engine/studies.h"
 #include "harness/engine/study.h"
@@ -19,13 +20,14 @@
 
 struct arguments {
 	char *what, *name;
-	bool json;
+	bool json, markdown;
 };
 
-enum { KEY_JSON = 256, KEY_TOOLS };
+enum { KEY_JSON = 256, KEY_MARKDOWN, KEY_TOOLS };
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, 0, 0, "As JSON", 0 },
+	{ "markdown", KEY_MARKDOWN, 0, 0, "transports: the table of tools in docs/tools.md", 0 },
 	{ "tools", KEY_TOOLS, "DIR", 0, "Also take tool files (*.ini) from this folder", 0 },
 	{ 0 },
 };
@@ -38,6 +40,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON:
 		arguments->json = true;
+		return 0;
+	case KEY_MARKDOWN:
+		arguments->markdown = true;
 		return 0;
 	case KEY_TOOLS:
 		catalog_add_folder(argument);
@@ -258,6 +263,19 @@ static int unknown_subject(const char *what)
 	return cli_fail(&err);
 }
 
+static int show_markdown(const struct arguments *arguments)
+{
+	struct error err = { 0 };
+	AUTO_TEXT table = { 0 };
+	if (strcmp(arguments->what, "transports") != 0 || arguments->name || arguments->json) {
+		error_set(&err, ERROR_CONFIG, 0, "--markdown shows all transports that are tools");
+		return cli_fail(&err);
+	}
+	list_markdown(&table);
+	fputs(text_string(&table), stdout);
+	return CLI_OK;
+}
+
 int cmd_list(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
@@ -266,6 +284,8 @@ int cmd_list(int argc, char **argv)
 	if (!arguments.what)
 		arguments.what = (char *)subjects[0];
 	json_t *list = NULL;
+	if (arguments.markdown)
+		return show_markdown(&arguments);
 	if (arguments.name && !arguments.json)
 		return show_one(&arguments);
 	list = build_list(arguments.what);

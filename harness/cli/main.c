@@ -15,6 +15,7 @@ static const struct {
 	{ "list", cmd_list, "show transports, datasets, studies or the fields of runs.csv" },
 	{ "dataset", cmd_dataset, "make a dataset in a folder, or verify one" },
 	{ "report", cmd_report, "write a study's summary, charts and report again" },
+	{ "tool", cmd_tool, "say what is wrong with a tool file, with a trial copy" },
 	{ "agent", cmd_agent, NULL },
 	{ "receive", cmd_receive, NULL },
 };

@@ -9,7 +9,7 @@
 
 #include "tests/cli/program.h"
 
-static const char *const verbs[] = { "run", "list", "dataset", "report" };
+static const char *const verbs[] = { "run", "list", "dataset", "report", "tool" };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
 static void help_shows_every_verb(void **state)

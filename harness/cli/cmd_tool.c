@@ -1,0 +1,220 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/base/cancel.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
+#include "harness/base/random.h"
+#include "harness/cli/cli.h"
+#include "harness/engine/catalog.h"
+#include "harness/engine/conduct.h"
+#include "harness/engine/workspace.h"
+#include "transports/tool.h"
+#include "transports/tool_file.h"
+
+/* A trial that takes longer will not end. */
+#define TRIAL_TIMEOUT "study.timeout=60"
+
+struct arguments {
+	char *verb, *file;
+	bool no_copy;
+};
+
+enum { KEY_NO_COPY = 256 };
+
+static const struct argp_option options[] = {
+	{ "no-copy", KEY_NO_COPY, 0, 0, "Read the file and look for the programs; copy nothing",
+	  0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	switch (key) {
+	case KEY_NO_COPY:
+		arguments->no_copy = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->file)
+			argp_error(state, "one file is enough: %s or %s", arguments->file,
+				   argument);
+		if (arguments->verb)
+			arguments->file = argument;
+		else
+			arguments->verb = argument;
+		return 0;
+	case ARGP_KEY_END:
+		if (!arguments->verb || strcmp(arguments->verb, "check") != 0)
+			argp_error(state, "what shall be done? (known is: check)");
+		if (!arguments->file)
+			argp_error(state, "which file?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "check FILE.ini",
+	.doc = "Say what is wrong with a tool file: mistakes with line and key, programs that are "
+	       "not there, a version that the pattern does not match, a trial copy of 1 MiB that "
+	       "does not come out right.\vTool files are code: their commands are run as you. Exit "
+	       "status: 0 when all is well, 1 when the tool is not there or the copy failed, 2 for "
+	       "mistakes in the file.",
+};
+
+/* ---- the trial ---- */
+
+/* The most that the file says it can keep. */
+static enum preserve strongest(const struct tool_file *file)
+{
+	for (int preserve = PRESERVE_ALL; preserve > PRESERVE_CONTENT; preserve--)
+		if (file->preserve[preserve])
+			return (enum preserve)preserve;
+	return PRESERVE_CONTENT;
+}
+
+static int show_row(const struct result *row)
+{
+	char shown[2 * sizeof(row->error)];
+	bool counted = row->verified == VERIFIED_COUNT;
+	if (row->status == STATUS_OK) {
+		printf("trial copy: ok, %s, preserve = %s, %.3f s\n",
+		       counted ? "bytes counted" : "verified", row->preserve, row->total_s);
+		return CLI_OK;
+	}
+	text_escape_terminal(shown, sizeof(shown), row->error);
+	printf("trial copy: %s: %s\n", result_status_names[row->status], shown);
+	return row->status == STATUS_CANCELLED ? CLI_INTERRUPTED : CLI_RUNS_FAILED;
+}
+
+static void keep_row(const struct result *row, void *context)
+{
+	*(struct result *)context = *row;
+}
+
+/* The file's folder, as agents know it. */
+static char *folder_of(const char *path, struct error *err)
+{
+	AUTO_FREE char *whole = realpath(path, NULL);
+	if (!whole) {
+		error_system(err, "%s", path);
+		return NULL;
+	}
+	char *slash = strrchr(whole, '/');
+	slash[slash == whole] = '\0';
+	return strdup(whole);
+}
+
+static int conduct(const struct study *study, const char *folder, const char *tools,
+		   struct result *row, struct error *err)
+{
+	static struct cancel cancel; /* a signal handler knows it */
+	const char *folders[] = { tools, NULL };
+	struct conduct_outcome outcome;
+	const struct conduct_watch watch = { .run_ended = keep_row, .context = row };
+	const struct conduct_order order = { .study = study,
+					     .folder = folder,
+					     .tool_folders = folders,
+					     .cancel = &cancel,
+					     .watch = &watch };
+	if (cancel_open(&cancel, err) < 0 || cancel_on_signals(&cancel, err) < 0)
+		return -1;
+	return conduct_study(&order, &outcome, err);
+}
+
+static int try_in(const struct tool_file *file, const char *scratch, const char *tools,
+		  struct result *row, struct error *err)
+{
+	char preserve[40];
+	bool one = file->caps & (CAP_SINGLE_FILE | CAP_MEMORY);
+	const char *transports[] = { file->name, NULL };
+	const char *sets[] = { "study.rounds=1", TRIAL_TIMEOUT, preserve, NULL };
+	const struct study_request request = { .transports = transports,
+					       .dataset = one ? "single:bytes=1MiB"
+							      : "small-files:files=16,size=64KiB",
+					       .sets = sets };
+	struct study study;
+	AUTO_FREE char *folder = path_join(scratch, "trial");
+	snprintf(preserve, sizeof(preserve), "study.preserve=%s", preserve_names[strongest(file)]);
+	if (mkdir(folder, 0700) < 0)
+		return error_system(err, "make folder %s", folder);
+	if (study_load(&study, &request, err) < 0)
+		return -1;
+	int result = conduct(&study, folder, tools, row, err);
+	study_free(&study);
+	return result;
+}
+
+/* Through agents, workers and verification, as any other run. */
+static int try_copy(const struct arguments *arguments, const struct tool_file *file)
+{
+	struct error err = { 0 };
+	struct workspace workspace = WORKSPACE_NONE;
+	struct result row;
+	char unique[9], id[24];
+	random_secret_hex(unique, 4);
+	snprintf(id, sizeof(id), "tool-%s", unique);
+	result_init(&row);
+	AUTO_FREE char *tools = folder_of(arguments->file, &err);
+	if (!tools)
+		return cli_fail(&err);
+	catalog_add_folder(tools);
+	if (workspace_open(&workspace, id, &err) < 0)
+		return cli_fail(&err);
+	int tried = try_in(file, workspace.scratch, tools, &row, &err);
+	workspace_close(&workspace);
+	workspace_sweep(); /* after an agent that was killed */
+	return tried < 0 ? cli_fail(&err) : show_row(&row);
+}
+
+/* ---- the verb ---- */
+
+static int show_probe(const struct transport *transport)
+{
+	struct probe probe;
+	struct error err = { 0 };
+	char shown[2 * sizeof(err.message)];
+	printf("%s: %s\n", transport->name, transport->summary);
+	if (transport->probe(transport, &probe, &err) == 0) {
+		text_escape_terminal(shown, sizeof(shown), probe.version);
+		printf("program: %s%s%s\n", probe.path, *shown ? ", version " : "", shown);
+		return CLI_OK;
+	}
+	text_escape_terminal(shown, sizeof(shown), err.message);
+	printf("not available: %s\n", shown);
+	return CLI_RUNS_FAILED;
+}
+
+static int check(const struct arguments *arguments)
+{
+	struct transport *transport = NULL;
+	struct error err = { 0 };
+	size_t length = strlen(arguments->file);
+	if (tool_load(arguments->file, &transport, &err) < 0) {
+		err.kind = ERROR_CONFIG;
+		return cli_fail(&err);
+	}
+	int status = show_probe(transport);
+	if (status == CLI_OK && !arguments->no_copy) {
+		if (length > 4 && strcmp(arguments->file + length - 4, ".ini") == 0)
+			status = try_copy(arguments, tool_description(transport));
+		else
+			printf("no trial copy: only files named *.ini are found\n");
+	}
+	tool_free(transport);
+	return status;
+}
+
+int cmd_tool(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	cli_parse(&argp, argc, argv, &arguments);
+	catalog_load();
+	return check(&arguments);
+}

@@ -1,0 +1,132 @@
+/* `linefill tool check`, and the page of tools that is made from their files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/base/files.h"
+#include "tests/cli/program.h"
+
+#define GOOD                                                                       \
+	"[tool]\nsummary = plain cp\ndriver = sink\ncaps = symlinks, empty-tree\n" \
+	"probe = cp --version\nversion = coreutils\\) ([0-9.]+)\n"                 \
+	"run = cp -rP {preserve} {src}/. {dst}/\n"                                 \
+	"[preserve]\nmode = --preserve=mode\n"
+
+/* The path of tools/mine.ini with that text. */
+static const char *write_tool(const struct bench *bench, const char *text)
+{
+	static char path[160];
+	bench_add_tool(bench, "mine", "%s", text);
+	snprintf(path, sizeof(path), "%s/mine.ini", bench->tools);
+	return path;
+}
+
+static void good_file_is_tried(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "tool", "check", write_tool(bench, GOOD));
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "mine: plain cp");
+	ASSERT_HOLDS(bench->output, "version ");
+	ASSERT_HOLDS(bench->output, "trial copy: ok, verified, preserve = mode");
+	PROGRAM_RUN(bench, "tool", "check", "--no-copy", write_tool(bench, GOOD));
+	ASSERT_EXIT(bench, 0);
+	ASSERT_LACKS(bench->output, "trial");
+	bench_check_clean(bench);
+}
+
+/* What is wrong is told with file, line and key; or with what the tool said. */
+static void bad_files_are_told(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+		const char *says[3];
+	} cases[] = {
+		{ "[tool]\nrnu = cp {src} {dst}\n", 2, { "mine.ini:2", "'rnu'", "'run'" } },
+		{ "[tool]\nrun = cp {scr} {dst}\n", 2, { "mine.ini:2: run", "{scr}", "{src}" } },
+		{ "[tool]\nrun = cp {src} {dst} {token}\n", 2, { "mine.ini:2: run", "{token}" } },
+		{ "[tool]\nrun = cp {src}\n[file x]\nmode = 1\n", 2, { "mine.ini:4", "'mode'" } },
+		{ "[tool]\nrun = lf-no-such {src} {dst}\n", 1, { "not available: lf-no-such" } },
+		{ "[tool]\nprobe = sh -c 'exit 127'\nrun = cp {src} {dst}\n",
+		  1,
+		  { "not available", "exit status 127" } },
+		{ "[tool]\nprobe = echo frog 7\nversion = toad ([0-9]+)\nrun = cp {src} {dst}\n",
+		  1,
+		  { "pattern does not match", "frog 7" } },
+		{ "[tool]\nfar_programs = lf-far\nrun = cp {src} {dst}\n",
+		  1,
+		  { "not available: lf-far" } },
+		{ "[tool]\nrun = true {src} {dst}\n", 1, { "trial copy: integrity", "missing" } },
+		{ "[tool]\nrun = sh -c 'echo no luck >&2; exit 3' {src} {dst}\n",
+		  1,
+		  { "trial copy: failed", "exit status 3", "no luck" } },
+	};
+	struct bench *bench = *state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		PROGRAM_RUN(bench, "tool", "check", write_tool(bench, cases[i].text));
+		ASSERT_EXIT(bench, cases[i].status);
+		for (size_t j = 0; j < 3 && cases[i].says[j]; j++)
+			ASSERT_HOLDS(cases[i].status == 2 ? bench->error : bench->output,
+				     cases[i].says[j]);
+	}
+	bench_check_clean(bench);
+}
+
+static void usage_is_checked(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "tool");
+	ASSERT_EXIT(bench, 2);
+	PROGRAM_RUN(bench, "tool", "chekc", "x.ini");
+	ASSERT_EXIT(bench, 2);
+	PROGRAM_RUN(bench, "tool", "check");
+	ASSERT_EXIT(bench, 2);
+	PROGRAM_RUN(bench, "tool", "check", "nowhere.ini");
+	ASSERT_EXIT(bench, 2);
+	ASSERT_HOLDS(bench->error, "nowhere.ini");
+}
+
+/* docs/tools.md holds the table as the files make it now. */
+static void page_is_up_to_date(void **state)
+{
+	static const char start[] = "<!-- tools -->\n";
+	struct bench *bench = *state;
+	char *page = NULL;
+	struct error err = { 0 };
+	PROGRAM_RUN(bench, "list", "transports", "--markdown");
+	ASSERT_EXIT(bench, 0);
+	if (file_read_all(DOCS_FOLDER "/tools.md", 1 << 20, &page, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	char *table = strstr(page, start);
+	assert_non_null(table);
+	table += strlen(start);
+	char *end = strstr(table, "<!-- /tools -->");
+	assert_non_null(end);
+	*end = '\0';
+	if (strcmp(table, bench->output) != 0)
+		fail_msg(
+			"docs/tools.md is not what `linefill list transports --markdown` prints:\n%s",
+			bench->output);
+	free(page);
+	PROGRAM_RUN(bench, "list", "datasets", "--markdown");
+	ASSERT_EXIT(bench, 2);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH_TEST(good_file_is_tried),
+		BENCH_TEST(bad_files_are_told),
+		BENCH_TEST(usage_is_checked),
+		BENCH_TEST(page_is_up_to_date),
+	};
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
