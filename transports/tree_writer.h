@@ -11,7 +11,7 @@ struct tree_writer {
 	const struct channel *channel;
 	struct xfer_progress *progress;
 	struct beneath source;
-	unsigned char *buffer;
+	unsigned char *storage, *buffer; /* allocated; where records begin */
 	size_t block, size, used;
 	uint64_t bytes, files; /* of FILE records so far */
 	bool broken;           /* the channel failed: nothing more fits on it */
