@@ -11,7 +11,7 @@
 #include "harness/base/text.h"
 
 /* A server that does not listen by then never will. */
-#define TOOL_SERVER_READY_S 20
+#define TOOL_SERVER_READY_S 10
 
 struct tool_server {
 	const char *log;         /* path of the file that gets what it prints */

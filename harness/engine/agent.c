@@ -1,8 +1,10 @@
 #include "harness/engine/agent.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "harness/base/child.h"
@@ -168,6 +170,14 @@ static void agent_close(struct agent *agent)
 	workspace_close(&agent->workspace);
 }
 
+/* A tool that asks for a password must not find the user's terminal to ask at. */
+static void leave_terminal(void)
+{
+	AUTO_FD terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal >= 0 && ioctl(terminal, TIOCNOTTY) < 0)
+		log_line(LOG_WARNING, "the agent keeps its terminal");
+}
+
 int agent_serve(int input, int output, const char *id, struct error *err)
 {
 	struct agent agent = { .input = input,
@@ -175,6 +185,7 @@ int agent_serve(int input, int output, const char *id, struct error *err)
 			       .cancel = { .fd = input },
 			       .server = { .keeper = SERVICE_NONE } };
 	signal(SIGPIPE, SIG_IGN);
+	leave_terminal();
 	if (child_adopt_orphans(err) < 0)
 		return -1;
 	workspace_sweep();
