@@ -7,10 +7,10 @@
 #include "harness/base/text.h"
 #include "transports/tool_template.h"
 
-const char *const tool_placeholders[] = { "src",        "dst",     "host", "host_url",  "port",
-					  "scratch",    "entries", "file", "file_url",  "file_mode",
-					  "file_mtime", "bytes",   "mib",  "next_port", "peer",
-					  "program",    "token",   NULL };
+const char *const tool_placeholders[] = { "src",        "dst",     "host",  "host_url", "port",
+					  "scratch",    "entries", "file",  "file_url", "file_mode",
+					  "file_mtime", "bytes",   "mib",   "family",   "next_port",
+					  "peer",       "program", "token", "uid",      NULL };
 const char *const tool_service_placeholders[] = { "user",        "ssh_config", "key",
 						  "known_hosts", "cipher",     "mac",
 						  "none_switch", NULL };

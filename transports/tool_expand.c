@@ -276,10 +276,14 @@ static int resolve_run(const char *name, const struct expansion *expansion, stru
 				    out, err);
 	else if (strcmp(name, "host_url") == 0)
 		result = add_host_url(or_empty(view->host), out, err);
+	else if (strcmp(name, "family") == 0)
+		result = add_number(strchr(or_empty(view->host), ':') ? 6 : 4, false, out, err);
 	else if (strcmp(name, "port") == 0)
 		result = add_number(view->port, false, out, err);
 	else if (strcmp(name, "next_port") == 0)
 		result = add_number(view->port ? view->port + 1u : 0, false, out, err);
+	else if (strcmp(name, "uid") == 0)
+		result = add_number(geteuid(), false, out, err);
 	else if (strcmp(name, "program") == 0)
 		result = add_program(expansion, out, err);
 	else if (strcmp(name, "none_switch") == 0)

@@ -49,7 +49,9 @@
  *   {bytes} {mib}   the tree's size, in bytes or in MiB rounded up
  *   {host} {host_url} {port} {next_port}   where the server listens; host_url has brackets around
  *                an IPv6 address; next_port is the port after
+ *   {family}     4 or 6, as the address is one of IPv4 or IPv6
  *   {peer}       the address of the other end
+ *   {uid}        the number of the user that linefill runs as at this end
  *   {scratch}    a folder of this run, private to this end
  *   {program}    the absolute path of run's program
  *   {token}      a secret of this run, the same at both ends; only in [file], never in a command

@@ -14,7 +14,6 @@
 #include "harness/base/text.h"
 #include "transports/tool_server.h"
 
-#define HOST         "127.0.0.1"
 #define CIPHER       "aes128-ctr"
 #define MAC          "hmac-sha2-256"
 #define SSHD         "/usr/sbin/sshd"
@@ -47,8 +46,8 @@ static int write_server(struct private_sshd *sshd, const char *path, const char 
 			struct error *err)
 {
 	AUTO_TEXT text = { 0 };
-	text_addf(&text, "Port %u\nListenAddress " HOST "\nHostKey %s\nPidFile none\nUsePAM no\n",
-		  sshd->service.port, host_key);
+	text_addf(&text, "Port %u\nListenAddress %s\nHostKey %s\nPidFile none\nUsePAM no\n",
+		  sshd->service.port, sshd->service.host, host_key);
 	text_addf(&text, "StrictModes no\nAuthorizedKeysFile %s\n", sshd->strings[CLIENT_PUBLIC]);
 	text_add(&text, "AuthenticationMethods publickey\nPermitRootLogin prohibit-password\n");
 	text_add(&text, "Subsystem sftp internal-sftp\nMaxStartups 100\n");
@@ -65,8 +64,9 @@ static int write_server(struct private_sshd *sshd, const char *path, const char 
 static int write_client(struct private_sshd *sshd, const char *host_key, struct error *err)
 {
 	AUTO_TEXT text = { 0 };
-	text_addf(&text, "Host " HOST "\nPort %u\nUser %s\nIdentityFile %s\nIdentitiesOnly yes\n",
-		  sshd->service.port, sshd->strings[USER], sshd->strings[CLIENT_KEY]);
+	text_addf(&text, "Host %s\nPort %u\nUser %s\nIdentityFile %s\nIdentitiesOnly yes\n",
+		  sshd->service.host, sshd->service.port, sshd->strings[USER],
+		  sshd->strings[CLIENT_KEY]);
 	text_addf(&text, "IdentityAgent none\nUserKnownHostsFile %s\nGlobalKnownHostsFile none\n",
 		  sshd->strings[KNOWN_HOSTS]);
 	text_add(&text,
@@ -80,7 +80,7 @@ static int write_client(struct private_sshd *sshd, const char *host_key, struct 
 	if (file_read_all(text_string(&public_path), 4096, &key, NULL, err) < 0)
 		return -1;
 	AUTO_TEXT known = { 0 };
-	text_addf(&known, "[" HOST "]:%u %s", sshd->service.port, key);
+	text_addf(&known, "[%s]:%u %s", sshd->service.host, sshd->service.port, key);
 	return write_text(sshd->strings[KNOWN_HOSTS], &known, err);
 }
 
@@ -110,7 +110,6 @@ static void fill_service(struct private_sshd *sshd)
 {
 	struct service *service = &sshd->service;
 	service->name = "sshd";
-	service->host = HOST;
 	service->user = sshd->strings[USER];
 	service->key_file = sshd->strings[CLIENT_KEY];
 	service->public_key_file = sshd->strings[CLIENT_PUBLIC];
@@ -123,12 +122,18 @@ static void fill_service(struct private_sshd *sshd)
 
 int private_sshd_start(struct private_sshd *sshd, const char *folder, struct error *err)
 {
+	return private_sshd_start_at(sshd, "127.0.0.1", folder, err);
+}
+
+int private_sshd_start_at(struct private_sshd *sshd, const char *host, const char *folder,
+			  struct error *err)
+{
 	static const char *const names[] = { [CLIENT_KEY] = "client_key",
 					     [CLIENT_PUBLIC] = "client_key.pub",
 					     [KNOWN_HOSTS] = "known_hosts",
 					     [SSH_CONFIG] = "ssh_config",
 					     [LOG] = "sshd.log" };
-	*sshd = (struct private_sshd){ .child = CHILD_NONE };
+	*sshd = (struct private_sshd){ .child = CHILD_NONE, .service.host = host };
 	const struct passwd *user = getpwuid(geteuid());
 	sshd->strings[FOLDER] = strdup(folder);
 	sshd->strings[USER] = strdup(user ? user->pw_name : "nobody");
@@ -140,7 +145,7 @@ int private_sshd_start(struct private_sshd *sshd, const char *folder, struct err
 	AUTO_FREE char *config = path_join(folder, "sshd_config");
 	if (access(SSHD, X_OK) < 0)
 		return error_set(err, ERROR_UNAVAILABLE, 0, SSHD ": not found");
-	if (tool_server_free_ports(HOST, 1, &sshd->service.port, err) < 0 ||
+	if (tool_server_free_ports(host, 1, &sshd->service.port, err) < 0 ||
 	    make_key(host_key, err) < 0 || make_key(sshd->strings[CLIENT_KEY], err) < 0 ||
 	    write_server(sshd, config, host_key, err) < 0 || write_client(sshd, host_key, err) < 0)
 		return -1;

@@ -14,6 +14,9 @@ struct private_sshd {
 
 /* Its files go into folder, which must be private. -1 with an error when there is no sshd. */
 int private_sshd_start(struct private_sshd *sshd, const char *folder, struct error *err) MUST_CHECK;
+/* The same on another address, which must outlive it. */
+int private_sshd_start_at(struct private_sshd *sshd, const char *host, const char *folder,
+			  struct error *err) MUST_CHECK;
 void private_sshd_stop(struct private_sshd *sshd);
 
 #endif
