@@ -174,8 +174,8 @@ int http_fetch_open(struct http_fetch **opened, const struct http_fetch_terms *t
 	if (http_identity_secret(terms->xfer->token, fetch->secret, err) < 0 ||
 	    (terms->suite && http_identity_pin(terms->xfer->token, fetch->pin, err) < 0))
 		return -1;
-	for (; fetch->count < terms->streams; fetch->count++) {
-		struct slot *slot = &fetch->slots[fetch->count];
+	while (fetch->count < terms->streams) {
+		struct slot *slot = &fetch->slots[fetch->count++];
 		*slot = (struct slot){ .fetch = fetch, .fd = -1 };
 		if (set_up(slot, err) < 0)
 			return -1;

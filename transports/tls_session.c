@@ -17,8 +17,9 @@
 #define PSK_PURPOSE  "linefill tls key"
 #define PSK_IDENTITY "linefill"
 
-/* OpenSSL makes one system call a record of 16 KiB; to hand the kernel many at once and to take as
- * many as are there saves most of them. */
+/* OpenSSL makes one system call for each record of 16 KiB, and two to read one; to hand the kernel
+ * many at once and to take as many as are there saves most of them. (OpenSSL's own read-ahead moves
+ * all that it holds to the front of its buffer for every record.) */
 #define BURST_BYTES (256u << 10)
 /* A burst as records: 22 bytes each more than they carry, and what a handshake may add. */
 #define OUT_BYTES (BURST_BYTES + (16u << 10))
@@ -33,8 +34,9 @@ struct tls_session {
 	bool ktls;
 	struct channel socket;
 	uint64_t rekey_bytes, since_rekey;
-	size_t out_used;
-	unsigned char out[OUT_BYTES]; /* records not yet sent */
+	size_t out_used, in_start, in_end;
+	unsigned char out[OUT_BYTES];  /* records not yet sent */
+	unsigned char in[BURST_BYTES]; /* records not yet read: [in_start, in_end) */
 };
 
 bool tls_kernel_offers(void)
@@ -107,8 +109,6 @@ static int make_context(struct tls_session *session, const struct tls_terms *ter
 		SSL_CTX_set_options(context, SSL_OP_ENABLE_KTLS);
 	SSL_CTX_set_mode(context,
 			 SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	SSL_CTX_set_read_ahead(context, 1);
-	SSL_CTX_set_default_read_buffer_len(context, BURST_BYTES);
 	if (terms->server)
 		SSL_CTX_set_psk_find_session_callback(context, server_key);
 	else
@@ -120,15 +120,25 @@ static int make_context(struct tls_session *session, const struct tls_terms *ter
 	return 0;
 }
 
-/* The socket, as OpenSSL sees it: reads go to it, writes wait in out. */
+/* The socket, as OpenSSL sees it: reads come from in, writes wait in out. */
 static int socket_take(BIO *bio, char *bytes, int count)
 {
 	struct tls_session *session = BIO_get_data(bio);
 	BIO_clear_retry_flags(bio);
-	ssize_t n = recv(session->socket.in, bytes, (size_t)count, 0);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		BIO_set_retry_read(bio);
-	return (int)n;
+	if (session->in_start == session->in_end) {
+		ssize_t n = recv(session->socket.in, session->in, sizeof(session->in), 0);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			BIO_set_retry_read(bio);
+		if (n <= 0)
+			return (int)n;
+		session->in_start = 0;
+		session->in_end = (size_t)n;
+	}
+	size_t have = session->in_end - session->in_start;
+	size_t given = (size_t)count < have ? (size_t)count : have;
+	memcpy(bytes, session->in + session->in_start, given);
+	session->in_start += given;
+	return (int)given;
 }
 
 static int socket_give(BIO *bio, const char *bytes, int count)
@@ -171,6 +181,7 @@ int tls_session_open(struct tls_session **session, const struct tls_terms *terms
 		abort();
 	/* Touched now: page faults are not part of the transfer. */
 	memset((*session)->out, 0, sizeof((*session)->out));
+	memset((*session)->in, 0, sizeof((*session)->in));
 	(*session)->ktls = terms->ktls && tls_kernel_offers();
 	(*session)->rekey_bytes = terms->rekey_bytes ? terms->rekey_bytes : REKEY_BYTES;
 	if (make_context(*session, terms, err) < 0 || make_key(*session, terms, err) < 0)
@@ -184,6 +195,18 @@ static int send_out(struct tls_session *session, const struct io_limit *limit, s
 	session->socket.limit = *limit;
 	session->out_used = 0;
 	return used > 0 ? session->socket.write(&session->socket, session->out, used, err) : 0;
+}
+
+/* Only the kernel's TLS makes us wait here; out has room for all that is put in it. What can be
+ * read before that is an answer that came early, or the end. */
+static int wait_for_room(int fd, const struct io_limit *limit, struct error *err)
+{
+	char byte;
+	if (io_wait(fd, POLLIN | POLLOUT, limit, err) < 0)
+		return -1;
+	if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0)
+		return error_set(err, ERROR_PEER, 0, "the peer stopped taking data");
+	return 0;
 }
 
 /* After a call of OpenSSL that did not succeed: 1 when it may be repeated now, 0 at the end of the
@@ -200,8 +223,7 @@ static int go_on(struct tls_session *session, int result, const struct io_limit 
 	case SSL_ERROR_WANT_READ:
 		return io_wait(fd, POLLIN, limit, err) < 0 ? -1 : 1;
 	case SSL_ERROR_WANT_WRITE:
-		/* Only the kernel's TLS makes us wait for room here. */
-		return io_wait(fd, POLLOUT, limit, err) < 0 ? -1 : 1;
+		return wait_for_room(fd, limit, err) < 0 ? -1 : 1;
 	case SSL_ERROR_ZERO_RETURN:
 		return 0;
 	case SSL_ERROR_SYSCALL:
