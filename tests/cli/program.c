@@ -26,7 +26,7 @@
 
 #define OUTPUT_MAX (16u << 20)
 #define ROOM_BYTES (256u << 20)
-#define ARGUMENTS  64
+#define ARGUMENTS  256
 #define LOOK_S     0.01
 #define CLEAN_S    5.0
 #define PIDS_SHOWN 8
@@ -133,7 +133,8 @@ void bench_use_tiny_data(struct bench *bench, uint64_t bytes)
 	skip();
 }
 
-static void write_formatted(const char *path, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void
+write_formatted(const char *path, const char *format, va_list arguments)
 {
 	AUTO_FREE char *text = NULL;
 	struct error err = { 0 };
