@@ -36,6 +36,18 @@ static char *copy_or_null(const char *string)
 	return string ? strdup(string) : NULL;
 }
 
+/* Workers of one half must not find each other's files. */
+static char *worker_folder(const char *run_folder, size_t i, struct error *err)
+{
+	AUTO_TEXT path = { 0 };
+	text_addf(&path, "%s/%zu", run_folder, i);
+	if (mkdir(text_string(&path), 0700) < 0) {
+		error_system(err, "make folder %s", text_string(&path));
+		return NULL;
+	}
+	return text_take(&path);
+}
+
 static int fill_share(const struct agent *agent, const json_t *request, size_t i,
 		      struct half_share *share, struct error *err)
 {
@@ -107,9 +119,12 @@ static int fill_plan(struct agent *agent, const json_t *request, struct half_pla
 	if (!plan->shares)
 		abort();
 	plan->instances = agent->instances;
-	for (size_t i = 0; i < agent->instances; i++)
-		if (fill_share(agent, request, i, &plan->shares[i], err) < 0)
+	for (size_t i = 0; i < agent->instances; i++) {
+		plan->shares[i].scratch = worker_folder(plan->scratch, i, err);
+		if (!plan->shares[i].scratch ||
+		    fill_share(agent, request, i, &plan->shares[i], err) < 0)
 			return -1;
+	}
 	return 0;
 }
 

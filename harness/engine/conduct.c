@@ -100,6 +100,12 @@ static int check_case(const struct conduct *conduct, const struct study_case *it
 		return 0;
 	if (transport_can_carry(transport, &conduct->pair.dataset.totals, err) < 0)
 		return -1;
+	if (item->instances > conduct->pair.dataset.totals.files &&
+	    !(transport->caps & CAP_EMPTY_TREE))
+		return error_set(err, ERROR_UNSUPPORTED, 0,
+				 "%s cannot carry an empty tree, and there are fewer files than "
+				 "instances",
+				 transport->name);
 	if (item->instances > 1 && conduct->pair.dataset.in_place)
 		return error_set(
 			err, ERROR_UNSUPPORTED, 0,

@@ -111,7 +111,7 @@ static struct xfer worker_xfer(const struct half *half, size_t i)
 		.root = share->root,
 		.source_root = share->source_root,
 		.sink_root = share->sink_root,
-		.scratch = plan->scratch,
+		.scratch = share->scratch,
 		.bind_host = plan->bind_host,
 		.peer_host = plan->peer_host,
 		.service = plan->service,
@@ -412,6 +412,7 @@ void half_plan_free(struct half_plan *plan)
 		free(plan->shares[i].root);
 		free(plan->shares[i].source_root);
 		free(plan->shares[i].sink_root);
+		free(plan->shares[i].scratch);
 	}
 	free(plan->shares);
 	free(plan->options);

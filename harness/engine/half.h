@@ -19,6 +19,7 @@ struct half_share {
 	const struct manifest *files;
 	char *root; /* this end's folder of the share */
 	char *source_root, *sink_root;
+	char *scratch; /* the worker's own folder, in the run's */
 	struct token token;
 	struct endpoint endpoint; /* driving half: where its peer listens */
 };
