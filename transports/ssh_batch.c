@@ -103,19 +103,16 @@ static int gone(int code, struct error *err)
 	return error_system(err, "ssh: send");
 }
 
-int ssh_batch_wait(struct ssh_batch *batch, bool input, const struct io_limit *limit,
+int ssh_batch_wait(struct ssh_batch *batch, short events, const struct io_limit *limit,
 		   struct error *err)
 {
 	int sent = send_some(batch);
-	short events = 0;
 	if (sent < 0 && sent != -EAGAIN)
 		return gone(-sent, err);
 	batch->quiet = false;
 	/* A server that waits for our bytes has no answer yet. */
-	if (sent == -EAGAIN || !input)
+	if (sent == -EAGAIN)
 		events |= POLLOUT;
-	if (input)
-		events |= POLLIN;
 	return io_wait(batch->fd, events, limit, err);
 }
 

@@ -22,9 +22,9 @@ void ssh_batch_attach(struct ssh_batch *batch, LIBSSH2_SESSION *session);
 void ssh_batch_free(struct ssh_batch *batch);
 /* Begins to collect; once the library said EAGAIN, wait before it is called again. */
 void ssh_batch_begin(struct ssh_batch *batch);
-/* Sends what was collected, then waits until the library can go on: with input until something
- * came, else until there is room. */
-int ssh_batch_wait(struct ssh_batch *batch, bool input, const struct io_limit *limit,
+/* Sends what was collected, then waits for events (of poll(2)), those that the library waits for.
+ */
+int ssh_batch_wait(struct ssh_batch *batch, short events, const struct io_limit *limit,
 		   struct error *err) MUST_CHECK;
 /* Sends all that was collected, and no longer collects. */
 int ssh_batch_end(struct ssh_batch *batch, const struct io_limit *limit,

@@ -37,9 +37,12 @@ static int failed(LIBSSH2_SESSION *session, const char *what, struct error *err)
 static int wait_turn(struct ssh_session *ssh, const struct io_limit *limit, struct error *err)
 {
 	int directions = libssh2_session_block_directions(ssh->session);
-	bool input = directions & LIBSSH2_SESSION_BLOCK_INBOUND ||
-		     !(directions & LIBSSH2_SESSION_BLOCK_OUTBOUND);
-	return ssh_batch_wait(&ssh->batch, input, limit, err);
+	short events = 0;
+	if (directions & LIBSSH2_SESSION_BLOCK_OUTBOUND)
+		events |= POLLOUT;
+	if (directions & LIBSSH2_SESSION_BLOCK_INBOUND || events == 0)
+		events |= POLLIN;
+	return ssh_batch_wait(&ssh->batch, events, limit, err);
 }
 
 LIBSSH2_SESSION *ssh_session_library(struct ssh_session *ssh)
