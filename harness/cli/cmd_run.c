@@ -33,6 +33,7 @@ struct arguments {
 	char *file, *out, *dataset;
 	struct list transports, sets, only, tools;
 	bool plan;
+	struct safety_leave leave;
 };
 
 static void list_add(struct list *list, char *item)
@@ -45,7 +46,18 @@ static void list_add(struct list *list, char *item)
 	grown[list->count] = NULL;
 }
 
-enum { KEY_DATASET = 256, KEY_ROUNDS, KEY_SEED, KEY_OUT, KEY_SET, KEY_CASE, KEY_PLAN, KEY_TOOLS };
+enum {
+	KEY_DATASET = 256,
+	KEY_ROUNDS,
+	KEY_SEED,
+	KEY_OUT,
+	KEY_SET,
+	KEY_CASE,
+	KEY_PLAN,
+	KEY_TOOLS,
+	KEY_ALLOW_OPEN_LISTENER,
+	KEY_ALLOW_PLAINTEXT
+};
 
 static const struct argp_option options[] = {
 	{ "transport", 't', "TRANSPORT[:OPT=VALUE,...]", 0,
@@ -66,6 +78,11 @@ static const struct argp_option options[] = {
 	{ "case", KEY_CASE, "NAME", 0, "Only this case; again for more", 0 },
 	{ "plan", KEY_PLAN, 0, 0, "Show cases, order, bytes and estimated time; run nothing", 0 },
 	{ "tools", KEY_TOOLS, "DIR", 0, "Also take tool files (*.ini) from this folder", 0 },
+	{ "allow-open-listener", KEY_ALLOW_OPEN_LISTENER, 0, 0,
+	  "Tools that let anyone in who connects (cap open-listener) may listen beyond the loopback",
+	  0 },
+	{ "allow-plaintext", KEY_ALLOW_PLAINTEXT, 0, 0,
+	  "Your own data (dataset directory) may leave this machine unencrypted", 0 },
 	{ 0 },
 };
 
@@ -101,6 +118,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_TOOLS:
 		list_add(&arguments->tools, strdup(argument));
+		return 0;
+	case KEY_ALLOW_OPEN_LISTENER:
+		arguments->leave.open_listener = true;
+		return 0;
+	case KEY_ALLOW_PLAINTEXT:
+		arguments->leave.plaintext = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->file)
@@ -249,6 +272,7 @@ static int conduct(const struct study *study, const struct arguments *arguments,
 		.folder = folder,
 		.arguments = (const char *const *)argv,
 		.tool_folders = (const char *const *)arguments->tools.items,
+		.leave = arguments->leave,
 		.cancel = &cancel,
 		.watch = &watch,
 	};

@@ -80,6 +80,33 @@ static int check_probe(const struct conduct *conduct, const struct study_case *i
 	return 0;
 }
 
+/* What this case's SSH server, if it has one, would be held to. */
+static void effective_cipher(const struct conduct *conduct, const struct study_case *item,
+			     struct text *cipher)
+{
+	const struct option_def *def = option_find(item->transport->options, "cipher");
+	if (def)
+		option_value_text(def, item->options, cipher);
+	if (!cipher->length)
+		text_add(cipher, conduct->study->ssh.cipher);
+}
+
+static int check_safety(const struct conduct *conduct, const struct study_case *item,
+			struct error *err)
+{
+	enum xfer_side listening = item->transport->driver == XFER_SOURCE ? XFER_SINK : XFER_SOURCE;
+	AUTO_TEXT cipher = { 0 };
+	effective_cipher(conduct, item, &cipher);
+	const struct safety_case facts = {
+		.transport = item->transport,
+		.options = item->options,
+		.cipher = text_string(&cipher),
+		.listening_host = pair_host(&conduct->pair, listening),
+		.users_own = conduct->pair.dataset.users_own,
+	};
+	return safety_check(&facts, &conduct->order->leave, err);
+}
+
 static int check_case(const struct conduct *conduct, const struct study_case *item,
 		      struct error *err)
 {
@@ -90,7 +117,7 @@ static int check_case(const struct conduct *conduct, const struct study_case *it
 		*err = item->missing;
 		return -1;
 	}
-	if (check_probe(conduct, item, err) < 0)
+	if (check_probe(conduct, item, err) < 0 || check_safety(conduct, item, err) < 0)
 		return -1;
 	if (transport->check &&
 	    transport->check(transport, item->options,

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/api/result.h"
+#include "harness/engine/safety.h"
 #include "harness/engine/study.h"
 
 /* Called as things happen; any may be NULL. position counts planned runs from 0. */
@@ -21,6 +22,7 @@ struct conduct_order {
 	const char *folder;           /* results go here: existing, empty */
 	const char *const *arguments; /* the command line, for the record; ends with NULL */
 	const char *const *tool_folders;
+	struct safety_leave leave;
 	const struct cancel *cancel;
 	const struct conduct_watch *watch;
 };
