@@ -14,9 +14,13 @@
 #include "harness/cli/cli.h"
 #include "harness/cli/list_markdown.h"
 #include "harness/engine/catalog.h"
+#include "harness/engine/ciphers.h"
 #include "harness/engine/studies.h"
 #include "harness/engine/study.h"
 #include "transports/registry.h"
+
+/* How long each pair of cipher and MAC is measured, in seconds of CPU time. */
+#define CIPHER_S 0.3
 
 struct arguments {
 	char *what, *name;
@@ -32,7 +36,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static const char *const subjects[] = { "transports", "datasets", "fields", "studies", NULL };
+static const char *const subjects[] = { "transports", "datasets", "fields",
+					"studies",    "ciphers",  NULL };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -63,7 +68,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "[transports|datasets|fields|studies] [NAME]",
+	.args_doc = "[transports|datasets|fields|studies|ciphers] [NAME]",
 	.doc = "Show what there is (default: transports). With the NAME of a transport or dataset: "
 	       "its "
 	       "options with values, units and defaults.",
@@ -181,19 +186,53 @@ static json_t *list_studies(void)
 	return list;
 }
 
+/* Measured now, on one core of this machine. */
+static json_t *list_ciphers(void)
+{
+	struct error err = { 0 };
+	json_t *list = ciphers_list(CIPHER_S, &err);
+	size_t i;
+	json_t *object;
+	if (!list)
+		exit(cli_fail(&err));
+	json_array_foreach(list, i, object)
+	{
+		char summary[32];
+		snprintf(summary, sizeof(summary), "%.0f MB/s",
+			 json_real_value(json_object_get(object, "mb_per_s")));
+		json_object_set_new(object, "summary", json_string(summary));
+	}
+	return list;
+}
+
 static const char *member(const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 	return value ? value : "";
 }
 
-static void print_line(const json_t *object)
+/* Of the first column. */
+static int name_width(const json_t *list)
+{
+	size_t width = 22;
+	size_t i;
+	const json_t *object;
+	json_array_foreach(list, i, object)
+	{
+		size_t length = strlen(member(object, "name"));
+		if (length > width && length < 48)
+			width = length;
+	}
+	return (int)width;
+}
+
+static void print_line(const json_t *object, int width)
 {
 	char shown[1024];
 	const char *detail = json_object_get(object, "version") ? member(object, "version")
 			     : json_object_get(object, "unit")  ? member(object, "unit")
 								: "";
-	printf("%-22s ", member(object, "name"));
+	printf("%-*s ", width, member(object, "name"));
 	if (json_is_false(json_object_get(object, "available"))) {
 		text_escape_terminal(shown, sizeof(shown), member(object, "reason"));
 		printf("not available: %s\n", shown);
@@ -250,6 +289,8 @@ static json_t *build_list(const char *what)
 		return list_datasets();
 	if (strcmp(what, "fields") == 0)
 		return list_fields();
+	if (strcmp(what, "ciphers") == 0)
+		return list_ciphers();
 	return strcmp(what, "studies") == 0 ? list_studies() : NULL;
 }
 
@@ -257,9 +298,10 @@ static int unknown_subject(const char *what)
 {
 	struct error err = { 0 };
 	const char *near = text_nearest_in(what, subjects);
-	error_set(&err, ERROR_CONFIG, 0,
-		  "unknown list '%s'%s%s%s (known are transports, datasets, fields, studies)", what,
-		  near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+	error_set(
+		&err, ERROR_CONFIG, 0,
+		"unknown list '%s'%s%s%s (known are transports, datasets, fields, studies, ciphers)",
+		what, near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return cli_fail(&err);
 }
 
@@ -297,7 +339,8 @@ int cmd_list(int argc, char **argv)
 	} else {
 		size_t i;
 		const json_t *object;
-		json_array_foreach(list, i, object) print_line(object);
+		int width = name_width(list);
+		json_array_foreach(list, i, object) print_line(object, width);
 	}
 	json_decref(list);
 	for (size_t i = 0; catalog_problem(i); i++)

@@ -8,3 +8,4 @@ foreach(module safety study message share plan workspace link hostcpu job worker
 		add_unit_test(${module} linefill_engine)
 	endif()
 endforeach()
+add_unit_test(ciphers linefill_engine)
