@@ -25,17 +25,23 @@ struct fuzz_stream {
 	struct xfer xfer;
 };
 
-/* One folder a process: outer/root is written to, outer must hold nothing else. */
-static inline const char *fuzz_outer(void)
+static char fuzz_outer[64];
+
+static inline void fuzz_remove_outer(void)
 {
-	static char outer[64];
-	if (outer[0])
-		return outer;
-	snprintf(outer, sizeof(outer), "/dev/shm/linefill-fuzz-XXXXXX");
-	if (!mkdtemp(outer))
+	if (rmdir(fuzz_outer) < 0)
+		perror(fuzz_outer);
+}
+
+/* One folder a process: outer/root is written to, outer must hold nothing else. In RAM: a file may
+ * be announced to be huge, which is fine while it is sparse. */
+static inline void fuzz_make_outer(void)
+{
+	if (fuzz_outer[0])
+		return;
+	snprintf(fuzz_outer, sizeof(fuzz_outer), "/dev/shm/linefill-fuzz-XXXXXX");
+	if (!mkdtemp(fuzz_outer) || atexit(fuzz_remove_outer) != 0)
 		abort();
-	/* A file may be announced to be huge, which is fine while it is sparse. */
-	return outer;
 }
 
 static inline void fuzz_stream_feed(struct fuzz_stream *stream, const uint8_t *bytes, size_t count)
@@ -52,7 +58,8 @@ static inline void fuzz_stream_open(struct fuzz_stream *stream, const uint8_t *b
 {
 	static char root[80];
 	static struct xfer_progress progress;
-	snprintf(root, sizeof(root), "%s/root", fuzz_outer());
+	fuzz_make_outer();
+	snprintf(root, sizeof(root), "%s/root", fuzz_outer);
 	if (mkdir(root, 0700) < 0)
 		abort();
 	stream->xfer =
@@ -67,7 +74,7 @@ static inline void fuzz_stream_close(struct fuzz_stream *stream)
 	if (folder_remove(stream->xfer.root, &err) < 0)
 		abort();
 	bool empty = false;
-	if (folder_is_empty(fuzz_outer(), &empty, &err) < 0 || !empty)
+	if (folder_is_empty(fuzz_outer, &empty, &err) < 0 || !empty)
 		abort();
 }
 
