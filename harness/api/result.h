@@ -30,6 +30,14 @@ extern const char *const result_verified_names[]; /* ends with NULL */
 /* Unknown is never 0: numbers start as RESULT_UNKNOWN_*, which the CSV shows as an empty field. */
 #define RESULT_UNKNOWN_COUNT INT64_C(-1)
 
+/* What the processes of one end did, each count for all of them together. */
+struct result_counts {
+	int64_t io_calls;     /* system calls that moved data over the line */
+	int64_t maxrss_bytes; /* the largest process */
+	int64_t minor_faults, major_faults;
+	int64_t csw_voluntary, csw_involuntary;
+};
+
 struct result {
 	int64_t schema;
 	char study_id[64], run_id[64];
@@ -55,6 +63,7 @@ struct result {
 	int64_t verified; /* enum result_verified */
 	int64_t status;   /* enum result_status */
 	char error[512];
+	struct result_counts source_counts, sink_counts;
 };
 
 enum result_type {

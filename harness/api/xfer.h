@@ -62,6 +62,7 @@ void xfer_progress_add(struct xfer_progress *progress, uint64_t bytes);
 struct xfer_report {
 	char cipher[64], mac[64];
 	uint32_t streams;       /* connections used by this worker; 0 is unknown */
+	uint64_t io_calls;      /* system calls that moved data over the line; 0 is unknown */
 	uint64_t counted_bytes; /* memory transports at the sink: bytes counted instead of a tree */
 };
 

@@ -16,6 +16,9 @@ static struct usage usage_from(int who)
 		.system_s = seconds(raw.ru_stime),
 		.voluntary = raw.ru_nvcsw,
 		.involuntary = raw.ru_nivcsw,
+		.minor_faults = raw.ru_minflt,
+		.major_faults = raw.ru_majflt,
+		.maxrss_bytes = raw.ru_maxrss * 1024, /* KiB, see getrusage(2) */
 	};
 }
 
@@ -31,6 +34,9 @@ struct usage usage_sum(struct usage a, struct usage b)
 		.system_s = a.system_s + b.system_s,
 		.voluntary = a.voluntary + b.voluntary,
 		.involuntary = a.involuntary + b.involuntary,
+		.minor_faults = a.minor_faults + b.minor_faults,
+		.major_faults = a.major_faults + b.major_faults,
+		.maxrss_bytes = a.maxrss_bytes > b.maxrss_bytes ? a.maxrss_bytes : b.maxrss_bytes,
 	};
 }
 
@@ -41,5 +47,8 @@ struct usage usage_since(struct usage now, struct usage before)
 		.system_s = now.system_s - before.system_s,
 		.voluntary = now.voluntary - before.voluntary,
 		.involuntary = now.involuntary - before.involuntary,
+		.minor_faults = now.minor_faults - before.minor_faults,
+		.major_faults = now.major_faults - before.major_faults,
+		.maxrss_bytes = now.maxrss_bytes,
 	};
 }

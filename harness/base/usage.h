@@ -1,5 +1,4 @@
-/* CPU seconds and context switches, as getrusage(2) counts them: exact once every descendant is
- * reaped. */
+/* What processes used, as getrusage(2) counts it: exact once every descendant is reaped. */
 #ifndef LINEFILL_BASE_USAGE_H
 #define LINEFILL_BASE_USAGE_H
 
@@ -8,6 +7,8 @@
 struct usage {
 	double user_s, system_s;
 	int64_t voluntary, involuntary; /* context switches */
+	int64_t minor_faults, major_faults;
+	int64_t maxrss_bytes; /* the largest process's peak: neither a sum nor a difference */
 };
 
 /* This process and all descendants that it, or they, have waited for. */

@@ -20,6 +20,7 @@
 #include "results/csv.h"
 #include "results/report.h"
 #include "results/summary.h"
+#include "results/ttcp.h"
 
 #define RESULTS_FOLDER "linefill-results"
 
@@ -32,6 +33,7 @@ struct list {
 struct arguments {
 	char *file, *out, *dataset;
 	struct list transports, sets, only, tools;
+	bool ttcp;
 	bool plan;
 	struct safety_leave leave;
 };
@@ -54,6 +56,7 @@ enum {
 	KEY_SET,
 	KEY_CASE,
 	KEY_PLAN,
+	KEY_FORMAT,
 	KEY_TOOLS,
 	KEY_ALLOW_OPEN_LISTENER,
 	KEY_ALLOW_PLAINTEXT
@@ -77,6 +80,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "case", KEY_CASE, "NAME", 0, "Only this case; again for more", 0 },
 	{ "plan", KEY_PLAN, 0, 0, "Show cases, order, bytes and estimated time; run nothing", 0 },
+	{ "format", KEY_FORMAT, "table|ttcp", 0,
+	  "After the table: nothing, or classic ttcp lines of each case's median run (default: "
+	  "table)",
+	  0 },
 	{ "tools", KEY_TOOLS, "DIR", 0, "Also take tool files (*.ini) from this folder", 0 },
 	{ "allow-open-listener", KEY_ALLOW_OPEN_LISTENER, 0, 0,
 	  "Tools that let anyone in who connects (cap open-listener) may listen beyond the loopback",
@@ -124,6 +131,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_ALLOW_PLAINTEXT:
 		arguments->leave.plaintext = true;
+		return 0;
+	case KEY_FORMAT:
+		arguments->ttcp = strcmp(argument, "ttcp") == 0;
+		if (!arguments->ttcp && strcmp(argument, "table") != 0)
+			argp_error(state, "--format %s: table and ttcp are known", argument);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->file)
@@ -230,7 +242,7 @@ static int make_folder(const struct study *study, const char *out, char **folder
 	return 0;
 }
 
-static int print_results(const char *folder)
+static int print_results(const char *folder, bool ttcp)
 {
 	struct error err = { 0 };
 	AUTO_RESULTS rows = { 0 };
@@ -243,6 +255,8 @@ static int print_results(const char *folder)
 		return cli_fail(&err);
 	summary_make(&rows, &summary);
 	summary_table(&summary, &table);
+	if (ttcp)
+		ttcp_report(&rows, &table);
 	printf("\n%s", text_string(&table));
 	if (report_write(folder, &err) < 0) {
 		cli_fail(&err);
@@ -281,7 +295,7 @@ static int conduct(const struct study *study, const struct arguments *arguments,
 	workspace_sweep(); /* after an agent that was killed */
 	if (conducted < 0)
 		return cli_fail(&err);
-	int printed = print_results(folder);
+	int printed = print_results(folder, arguments->ttcp);
 	if (outcome.cancelled)
 		return CLI_INTERRUPTED;
 	return printed != CLI_OK || !outcome.all_fine ? CLI_RUNS_FAILED : CLI_OK;

@@ -235,9 +235,17 @@ static void describe_result(const struct half_result *result, json_t *reply)
 		set_real(reply, "system_s", result->usage.system_s);
 		json_object_set_new(reply, "voluntary", json_integer(result->usage.voluntary));
 		json_object_set_new(reply, "involuntary", json_integer(result->usage.involuntary));
+		json_object_set_new(reply, "minor_faults",
+				    json_integer(result->usage.minor_faults));
+		json_object_set_new(reply, "major_faults",
+				    json_integer(result->usage.major_faults));
+		json_object_set_new(reply, "maxrss_bytes",
+				    json_integer(result->usage.maxrss_bytes));
 	}
 	json_object_set_new(reply, "counted_bytes",
 			    json_integer((json_int_t)result->counted_bytes));
+	if (result->io_calls > 0)
+		json_object_set_new(reply, "io_calls", json_integer((json_int_t)result->io_calls));
 	json_object_set_new(reply, "streams", json_integer(result->streams));
 	json_object_set_new(reply, "cipher", json_string(result->cipher));
 	json_object_set_new(reply, "mac", json_string(result->mac));

@@ -365,6 +365,7 @@ static void add_worker(const struct half *half, size_t i, int64_t go_ns, struct 
 	result->usage = usage_sum(result->usage, worker->usage);
 	result->progress_bytes += progress->bytes;
 	result->counted_bytes += worker->report.counted_bytes;
+	result->io_calls += worker->report.io_calls;
 	result->streams += worker->report.streams;
 	if (worker->report.cipher[0])
 		text_copy(result->cipher, sizeof(result->cipher), worker->report.cipher);

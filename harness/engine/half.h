@@ -55,6 +55,7 @@ struct half_result {
 	bool usage_known;
 	double host_pct;
 	uint64_t progress_bytes, counted_bytes;
+	uint64_t io_calls; /* 0 is unknown */
 	uint32_t streams;
 	char cipher[64], mac[64];
 };

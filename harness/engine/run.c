@@ -303,6 +303,17 @@ static void fill_cpu(const json_t *source, const json_t *sink, struct result *ro
 		message_whole(source, "involuntary", 0) + message_whole(sink, "involuntary", 0);
 }
 
+/* Those of one end that classic ttcp shows. */
+static void fill_counts(const json_t *reply, struct result_counts *counts)
+{
+	counts->io_calls = message_whole(reply, "io_calls", RESULT_UNKNOWN_COUNT);
+	counts->maxrss_bytes = message_whole(reply, "maxrss_bytes", RESULT_UNKNOWN_COUNT);
+	counts->minor_faults = message_whole(reply, "minor_faults", RESULT_UNKNOWN_COUNT);
+	counts->major_faults = message_whole(reply, "major_faults", RESULT_UNKNOWN_COUNT);
+	counts->csw_voluntary = message_whole(reply, "voluntary", RESULT_UNKNOWN_COUNT);
+	counts->csw_involuntary = message_whole(reply, "involuntary", RESULT_UNKNOWN_COUNT);
+}
+
 static uint64_t planned_streams(const struct study_case *item)
 {
 	const struct transport *transport = item->transport;
@@ -362,6 +373,8 @@ static void fill_measured(const struct run *run, const struct pair *pair, struct
 	row->setup_s = message_real(sink, "setup_s", NAN);
 	row->payload_bytes = (int64_t)message_whole(sink, "counted_bytes", 0);
 	fill_cpu(source, sink, row);
+	fill_counts(source, &row->source_counts);
+	fill_counts(sink, &row->sink_counts);
 	fill_streams(run->item, drive, row);
 }
 

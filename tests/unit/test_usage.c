@@ -11,16 +11,22 @@
 static void test_arithmetic(void **state)
 {
 	(void)state;
-	const struct usage a = { 1.5, 0.25, 10, 3 };
-	const struct usage b = { 0.5, 0.75, 4, 1 };
+	const struct usage a = { 1.5, 0.25, 10, 3, 100, 7, 5000 };
+	const struct usage b = { 0.5, 0.75, 4, 1, 20, 2, 9000 };
 	struct usage sum = usage_sum(a, b);
 	struct usage rest = usage_since(sum, b);
 	assert_true(sum.user_s == 2 && sum.system_s == 1);
 	assert_int_equal(sum.voluntary, 14);
 	assert_int_equal(sum.involuntary, 4);
+	assert_int_equal(sum.minor_faults, 120);
+	assert_int_equal(sum.major_faults, 9);
+	assert_int_equal(sum.maxrss_bytes, 9000);
 	assert_true(rest.user_s == a.user_s && rest.system_s == a.system_s);
 	assert_int_equal(rest.voluntary, a.voluntary);
 	assert_int_equal(rest.involuntary, a.involuntary);
+	assert_int_equal(rest.minor_faults, a.minor_faults);
+	assert_int_equal(rest.major_faults, a.major_faults);
+	assert_int_equal(rest.maxrss_bytes, 9000);
 }
 
 static double burnt_since(struct usage before)
