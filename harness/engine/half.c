@@ -230,6 +230,17 @@ static int drive_workers(struct half *half, const struct io_limit *limit, struct
 	return word == 0 ? 0 : gave_up(err);
 }
 
+/* "Time is up" alone does not say whose time, and what to do. */
+static int name_timeout(const struct half *half, struct error *err)
+{
+	if (err->kind != ERROR_TIMEOUT)
+		return -1;
+	return error_set(
+		err, ERROR_TIMEOUT, 0,
+		"time is up: the run took longer than its timeout of %g s ([study] timeout)",
+		half->plan.timeout_s);
+}
+
 static int run_driver(struct half *half, const struct cancel *cancel, struct half_result *result,
 		      struct timing *timing)
 {
@@ -248,7 +259,7 @@ static int run_driver(struct half *half, const struct cancel *cancel, struct hal
 	limit.deadline_ns = timing->go_ns + (int64_t)(half->plan.timeout_s * (double)NS_PER_S);
 	if (link_say(half->link, LINK_GO, &limit, err) < 0 ||
 	    drive_workers(half, &limit, err) < 0 || flush_sink(half, err) < 0)
-		return -1;
+		return name_timeout(half, err);
 	timing->end_ns = clock_now_ns();
 	if (link_say(half->link, LINK_DONE, &limit, err) < 0 ||
 	    link_hear(half->link, &word, &limit, err) < 0)
