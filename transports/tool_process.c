@@ -213,14 +213,27 @@ const char *tool_process_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Adds one line of output, escaped and shortened for an error message. */
-static void add_line(const char *separator, const char *line, size_t length, struct text *to)
+static void add_escaped(const char *bytes, size_t length, struct text *to)
 {
 	AUTO_TEXT copy = { 0 };
-	text_add_bytes(&copy, line, length);
-	char shown[SAID_BYTES];
+	char shown[4 * SAID_BYTES + 1];
+	text_add_bytes(&copy, bytes, length);
 	text_escape_terminal(shown, sizeof(shown), text_string(&copy));
-	text_addf(to, "%s%s", separator, shown);
+	text_add(to, shown);
+}
+
+/* Adds one line of output, escaped. A long one loses its middle: who speaks stands at its start,
+ * and what is wrong at its end. */
+static void add_line(const char *separator, const char *line, size_t length, struct text *to)
+{
+	text_add(to, separator);
+	if (length <= SAID_BYTES) {
+		add_escaped(line, length, to);
+		return;
+	}
+	add_escaped(line, SAID_BYTES / 2, to);
+	text_add(to, "[...]");
+	add_escaped(line + length - SAID_BYTES / 2, SAID_BYTES / 2, to);
 }
 
 void tool_process_add_said(const char *output, bool cut, struct text *to)

@@ -107,6 +107,13 @@ static void test_much_output(void **state)
 			 -1);
 	assert_string_equal(err.message, "sh: exit status 1: last");
 	assert_int_equal(run_for(60, "seq 1 300000; seq 1 300000 >&2", NULL, &err), 0);
+	/* A long line keeps who spoke and what is wrong. */
+	assert_int_equal(run_for(20, "printf 'cp: %0400d: No space left on device' 0 >&2; exit 1",
+				 NULL, &err),
+			 -1);
+	assert_non_null(strstr(err.message, "exit status 1: cp: 000"));
+	assert_non_null(strstr(err.message, "[...]"));
+	assert_non_null(strstr(err.message, "000: No space left on device"));
 }
 
 static void test_pipe(void **state)
