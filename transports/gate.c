@@ -240,6 +240,44 @@ int gate_accept(const struct gate_call *call, int *fds, uint32_t streams, struct
 	return result;
 }
 
+struct gate *gate_open(const struct gate_call *call, uint32_t streams)
+{
+	struct gate *gate = calloc(1, sizeof(*gate));
+	int *fds = calloc(streams, sizeof(fds[0]));
+	if (!gate || !fds)
+		abort();
+	*gate = (struct gate){ .call = call, .fds = fds, .streams = streams };
+	for (uint32_t i = 0; i < streams; i++)
+		fds[i] = -1;
+	return gate;
+}
+
+int gate_next(struct gate *gate, uint32_t *stream, int *fd, struct error *err)
+{
+	for (;;) {
+		for (uint32_t i = 0; i < gate->streams; i++) {
+			if (gate->fds[i] < 0)
+				continue;
+			*stream = i;
+			*fd = take_fd(&gate->fds[i]);
+			return 0;
+		}
+		if (gate_step(gate, err) < 0)
+			return -1;
+	}
+}
+
+void gate_close(struct gate *gate)
+{
+	if (!gate)
+		return;
+	while (gate->callers > 0)
+		drop(gate, gate->callers - 1);
+	close_all(gate->fds, gate->streams);
+	free(gate->fds);
+	free(gate);
+}
+
 static int wait_connected(int fd, const struct io_limit *limit, struct error *err)
 {
 	int code = 0;
@@ -272,16 +310,22 @@ static int start_all(const struct gate_call *call, const struct endpoint *endpoi
 	return 0;
 }
 
+static int introduce(const struct gate_call *call, int fd, uint32_t stream, uint32_t streams,
+		     struct error *err)
+{
+	unsigned char hello[WIRE_HELLO_BYTES];
+	wire_hello_encode(hello, call->token, stream, streams);
+	if (wait_connected(fd, &call->limit, err) < 0)
+		return -1;
+	return io_write_full(fd, hello, sizeof(hello), &call->limit, err);
+}
+
 static int introduce_all(const struct gate_call *call, const int *fds, uint32_t streams,
 			 struct error *err)
 {
-	for (uint32_t i = 0; i < streams; i++) {
-		unsigned char hello[WIRE_HELLO_BYTES];
-		wire_hello_encode(hello, call->token, i, streams);
-		if (wait_connected(fds[i], &call->limit, err) < 0 ||
-		    io_write_full(fds[i], hello, sizeof(hello), &call->limit, err) < 0)
+	for (uint32_t i = 0; i < streams; i++)
+		if (introduce(call, fds[i], i, streams, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -305,5 +349,16 @@ int gate_connect(const struct gate_call *call, const struct endpoint *endpoint, 
 	    introduce_all(call, fds, streams, err) == 0)
 		return 0;
 	close_all(fds, streams);
+	return error_wrap(err, "%s port %u", endpoint->host, endpoint->port);
+}
+
+int gate_connect_again(const struct gate_call *call, const struct endpoint *endpoint,
+		       uint32_t stream, uint32_t streams, int *fd, struct error *err)
+{
+	*fd = -1;
+	if (start_all(call, endpoint, fd, 1, err) == 0 &&
+	    introduce(call, *fd, stream, streams, err) == 0)
+		return 0;
+	close_all(fd, 1);
 	return error_wrap(err, "%s port %u", endpoint->host, endpoint->port);
 }

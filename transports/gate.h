@@ -51,8 +51,8 @@ int gate_listen(const char *host, const struct socket_options *options, int *fd,
 		struct endpoint *endpoint, struct error *err) MUST_CHECK;
 
 struct gate_call {
-	int listener;                         /* gate_accept only */
-	const struct socket_options *options; /* gate_connect only */
+	int listener;                         /* to accept */
+	const struct socket_options *options; /* to connect */
 	const struct token *token;
 	struct io_limit limit;
 };
@@ -63,6 +63,15 @@ struct gate_call {
 int gate_accept(const struct gate_call *call, int *fds, uint32_t streams,
 		struct error *err) MUST_CHECK;
 
+/* The same one by one, for as long as it stays open: for streams that come again. call and what it
+ * names must outlive it. */
+struct gate;
+struct gate *gate_open(const struct gate_call *call, uint32_t streams);
+/* The next who shows the token and names a stream; the caller closes *fd. */
+int gate_next(struct gate *gate, uint32_t *stream, int *fd, struct error *err) MUST_CHECK;
+/* Safe on NULL. */
+void gate_close(struct gate *gate);
+
 /* Connects, shows nothing: for servers that speak another language. The caller closes *fd. */
 int gate_dial(const struct gate_call *call, const struct endpoint *endpoint, int *fd,
 	      struct error *err) MUST_CHECK;
@@ -71,5 +80,8 @@ int gate_dial(const struct gate_call *call, const struct endpoint *endpoint, int
  * closed and -1. */
 int gate_connect(const struct gate_call *call, const struct endpoint *endpoint, int *fds,
 		 uint32_t streams, struct error *err) MUST_CHECK;
+/* The same for one of several streams, which came to an end before. */
+int gate_connect_again(const struct gate_call *call, const struct endpoint *endpoint,
+		       uint32_t stream, uint32_t streams, int *fd, struct error *err) MUST_CHECK;
 
 #endif

@@ -3,15 +3,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* More files than this in one batch would leave other streams idle at the end. */
-#define BATCH_FILES_MAX 256
-
 struct part_queue {
 	pthread_mutex_t mutex;
 	const struct manifest_entry **order;
 	size_t count, next;
 	uint64_t offset; /* in the file at next */
 	uint64_t block;
+	struct part_batch *again; /* what was put back */
+	size_t again_count, again_room;
 };
 
 /* Small files of like size stay in the order of their paths: neighbours share a folder. */
@@ -59,6 +58,7 @@ void part_queue_free(struct part_queue *queue)
 		return;
 	pthread_mutex_destroy(&queue->mutex);
 	free(queue->order);
+	free(queue->again);
 	free(queue);
 }
 
@@ -79,7 +79,7 @@ static void take_files(struct part_queue *queue, struct part_batch *batch)
 	uint64_t bytes = 0;
 	*batch = (struct part_batch){ .first = queue->next };
 	batch->length = queue->order[queue->next]->size_bytes;
-	while (queue->next < queue->count && batch->count < BATCH_FILES_MAX) {
+	while (queue->next < queue->count && batch->count < PART_BATCH_MAX) {
 		bytes += queue->order[queue->next]->size_bytes;
 		if (batch->count > 0 && bytes > queue->block)
 			break;
@@ -91,8 +91,10 @@ static void take_files(struct part_queue *queue, struct part_batch *batch)
 bool part_queue_take(struct part_queue *queue, struct part_batch *batch)
 {
 	pthread_mutex_lock(&queue->mutex);
-	bool any = queue->next < queue->count;
-	if (any && queue->order[queue->next]->size_bytes > queue->block)
+	bool any = queue->again_count > 0 || queue->next < queue->count;
+	if (queue->again_count > 0)
+		*batch = queue->again[--queue->again_count];
+	else if (any && queue->order[queue->next]->size_bytes > queue->block)
 		take_part(queue, batch);
 	else if (any)
 		take_files(queue, batch);
@@ -103,4 +105,27 @@ bool part_queue_take(struct part_queue *queue, struct part_batch *batch)
 const struct manifest_entry *part_queue_entry(const struct part_queue *queue, size_t place)
 {
 	return queue->order[place];
+}
+
+void part_queue_put_back(struct part_queue *queue, const struct part_batch *batch)
+{
+	pthread_mutex_lock(&queue->mutex);
+	if (queue->again_count == queue->again_room) {
+		queue->again_room = 2 * queue->again_room + 16;
+		queue->again = reallocarray(queue->again, queue->again_room, sizeof(*batch));
+		if (!queue->again)
+			abort();
+	}
+	queue->again[queue->again_count++] = *batch;
+	pthread_mutex_unlock(&queue->mutex);
+}
+
+uint64_t part_queue_bytes(const struct part_queue *queue, const struct part_batch *batch)
+{
+	uint64_t bytes = 0;
+	if (batch->count == 1)
+		return batch->length;
+	for (size_t i = 0; i < batch->count; i++)
+		bytes += queue->order[batch->first + i]->size_bytes;
+	return bytes;
 }

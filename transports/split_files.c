@@ -74,7 +74,9 @@ static int open_locked(struct split_files *files, struct tree_sink *sink,
 	if (files->count >= SPLIT_FILES_MAX)
 		return error_set(err, ERROR_PEER, 0, "%s: too many files are incomplete",
 				 part->path);
-	if (tree_sink_file(sink, part->path, fd, err) < 0)
+	int made = sink->reuse ? tree_sink_reuse(sink, part->path, part->file_size, fd, err)
+			       : tree_sink_file(sink, part->path, fd, err);
+	if (made < 0)
 		return -1;
 	append(files, link, part);
 	return 0;

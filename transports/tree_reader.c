@@ -1,6 +1,7 @@
 #include "transports/tree_reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,10 +63,11 @@ static int fill(struct tree_reader *reader, size_t wanted, struct error *err)
 	}
 	ssize_t n = reader->channel->read(reader->channel, reader->buffer + reader->end,
 					  wanted - have, reader->size - reader->end, err);
+	reader->broken = n < (ssize_t)(wanted - have);
 	if (n < 0)
 		return -1;
 	reader->end += (size_t)n;
-	if ((size_t)n < wanted - have)
+	if (reader->broken)
 		return error_set(err, ERROR_PEER, 0,
 				 "the source closed the connection before the end");
 	return 0;
@@ -144,6 +146,12 @@ static int write_at(int fd, const unsigned char *bytes, size_t count, uint64_t o
 	return 0;
 }
 
+static void count(struct tree_reader *reader, uint64_t bytes)
+{
+	reader->counted += bytes;
+	xfer_progress_add(reader->progress, bytes);
+}
+
 /* The bytes of a DATA record go to the file at offset. */
 static int take_data(struct tree_reader *reader, int fd, uint64_t offset, struct error *err)
 {
@@ -159,9 +167,11 @@ static int take_data(struct tree_reader *reader, int fd, uint64_t offset, struct
 		size_t wanted = left < most ? (size_t)left : most;
 		if (fill(reader, wanted + WIRE_RECORD_BYTES, err) < 0)
 			return -1;
-		if (write_at(fd, reader->buffer + reader->start, wanted, offset, err) < 0)
+		const unsigned char *bytes = reader->buffer + reader->start;
+		unit_coder_contents(reader->coder, bytes, wanted);
+		if (write_at(fd, bytes, wanted, offset, err) < 0)
 			return -1;
-		xfer_progress_add(reader->progress, wanted);
+		count(reader, wanted);
 		reader->start += wanted;
 		offset += wanted;
 		left -= wanted;
@@ -169,7 +179,44 @@ static int take_data(struct tree_reader *reader, int fd, uint64_t offset, struct
 	return 0;
 }
 
-/* DATA and HOLE records until the part is whole. */
+/* The same for a PACKED record. What cannot be unpacked is left for the sum to find. */
+static int take_packed(struct tree_reader *reader, int fd, uint64_t offset, struct error *err)
+{
+	const struct wire_record record = reader->record;
+	if (unit_coder_check_packed(reader->coder, &record, err) < 0 ||
+	    fill(reader, record.extra + WIRE_RECORD_BYTES, err) < 0)
+		return -1;
+	const unsigned char *bytes = reader->buffer + reader->start;
+	bool fine = unit_coder_unpack(reader->coder, bytes, &record);
+	reader->start += record.extra;
+	count(reader, record.size);
+	if (!fine)
+		return unit_coder_checks(reader->coder)
+			       ? 0
+			       : error_set(err, ERROR_PEER, 0,
+					   "the peer sent contents that cannot be unpacked");
+	const unsigned char *contents = unit_coder_room(reader->coder);
+	unit_coder_contents(reader->coder, contents, record.size);
+	return write_at(fd, contents, record.size, offset, err);
+}
+
+static int take_extent(struct tree_reader *reader, int fd, uint64_t offset, struct error *err)
+{
+	switch (reader->record.type) {
+	case WIRE_DATA:
+		return take_data(reader, fd, offset, err);
+	case WIRE_PACKED:
+		return take_packed(reader, fd, offset, err);
+	case WIRE_HOLE:
+		unit_coder_record(reader->coder, &reader->record);
+		count(reader, reader->record.size);
+		return 0;
+	default:
+		return out_of_order(reader, err);
+	}
+}
+
+/* DATA, PACKED and HOLE records until the part is whole. */
 static int take_contents(struct tree_reader *reader, int fd, const struct split_part *part,
 			 struct error *err)
 {
@@ -179,24 +226,20 @@ static int take_contents(struct tree_reader *reader, int fd, const struct split_
 	while (at < end) {
 		if (next(reader, err) < 0)
 			return -1;
-		const struct wire_record *record = &reader->record;
-		hole = record->type == WIRE_HOLE;
-		if (record->type != WIRE_DATA && !hole)
+		const struct wire_record record = reader->record;
+		hole = record.type == WIRE_HOLE;
+		if (!hole && record.type != WIRE_DATA && record.type != WIRE_PACKED)
 			return out_of_order(reader, err);
-		if (record->size == 0 || record->size > end - at)
+		if (record.size == 0 || record.size > end - at)
 			return error_set(err, ERROR_PEER, 0,
 					 "the peer sent more than it announced");
-		uint64_t size = record->size;
-		if (hole)
-			xfer_progress_add(reader->progress, size);
-		else if (take_data(reader, fd, at, err) < 0)
+		if (take_extent(reader, fd, at, err) < 0)
 			return -1;
-		at += size;
+		at += record.size;
 	}
 	/* Nothing was written in a hole at the end: the file is still too short. */
 	if (hole && end == part->file_size && ftruncate(fd, (off_t)end) < 0)
 		return error_system(err, "set size");
-	reader->bytes += part->length;
 	return 0;
 }
 
@@ -214,39 +257,136 @@ static int take_cut(struct tree_reader *reader, struct split_part *part, struct 
 	if (part->length == 0 || part->length > part->file_size ||
 	    part->offset > part->file_size - part->length)
 		return error_set(err, ERROR_PEER, 0, "the peer sent a part outside its file");
+	unit_coder_record(reader->coder, &reader->record);
+	return 0;
+}
+
+/* Is the unit what its CHECK says? Always, where there are no sums. */
+static int take_check(struct tree_reader *reader, bool *good, struct error *err)
+{
+	*good = true;
+	if (!unit_coder_checks(reader->coder))
+		return 0;
+	uint64_t sum = unit_coder_sum(reader->coder);
+	if (next(reader, err) < 0)
+		return -1;
+	if (reader->record.type != WIRE_CHECK)
+		return out_of_order(reader, err);
+	*good = reader->record.size == sum;
+	return 0;
+}
+
+/* Nothing of a file or part that is not good stays: neither bytes nor what was counted. */
+static int drop_unit(struct tree_reader *reader, int fd, const struct split_part *part, bool split,
+		     struct error *err)
+{
+	atomic_fetch_sub_explicit(&reader->progress->bytes, reader->counted, memory_order_relaxed);
+	reader->counted = 0;
+	if (!split)
+		return tree_sink_remove(&reader->sink, reader->path, err);
+	/* A hole that comes for this part must be one. */
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)part->offset,
+		      (off_t)part->length) < 0)
+		return error_system(err, "clear a bad part");
+	return 0;
+}
+
+static int finish_unit(struct tree_reader *reader, int fd, const struct wire_record *file,
+		       const struct split_part *part, struct error *err)
+{
+	bool complete = true;
+	reader->bytes += part->length;
+	reader->files++;
+	if (file->flags & WIRE_FLAG_SPLIT &&
+	    split_files_written(reader->splits, part, &complete, err) < 0)
+		return -1;
+	if (complete &&
+	    tree_sink_file_done(&reader->sink, fd, file->mode, (int64_t)file->extra, err) < 0)
+		return -1;
+	reader->complete += complete;
+	atomic_fetch_add_explicit(&reader->progress->files, complete, memory_order_relaxed);
+	return 0;
+}
+
+/* Does the file hold what the SAME record says? */
+static int compare_contents(struct tree_reader *reader, int fd, const struct split_part *part,
+			    bool *same, struct error *err)
+{
+	if (next(reader, err) < 0)
+		return -1;
+	if (reader->record.type != WIRE_SAME)
+		return out_of_order(reader, err);
+	*same = false;
+	return fd < 0 ? 0 : unit_coder_compare(reader->coder, fd, part, &reader->record, same, err);
+}
+
+/* The source asks whether we have this already: if not, it will send it. */
+static int take_offer(struct tree_reader *reader, const struct wire_record *file,
+		      const struct split_part *part, struct error *err)
+{
+	const bool split = file->flags & WIRE_FLAG_SPLIT;
+	bool same = false;
+	AUTO_FD fd = -1;
+	int opened =
+		split ? split_files_open(reader->splits, &reader->sink, part, &fd, err)
+		      : tree_sink_existing(&reader->sink, part->path, part->file_size, &fd, err);
+	if (opened < 0 || compare_contents(reader, fd, part, &same, err) < 0)
+		return -1;
+	if (same) {
+		count(reader, part->length);
+		return finish_unit(reader, fd, file, part, err);
+	}
+	if (drop_unit(reader, fd, part, split, err) < 0)
+		return -1;
+	return unit_coder_fault(reader->coder, reader->done, err);
+}
+
+static int take_unit(struct tree_reader *reader, const struct wire_record *file,
+		     const struct split_part *part, struct error *err)
+{
+	const bool split = file->flags & WIRE_FLAG_SPLIT;
+	bool good = true;
+	AUTO_FD fd = -1;
+	int opened = split ? split_files_open(reader->splits, &reader->sink, part, &fd, err)
+			   : tree_sink_file(&reader->sink, reader->path, &fd, err);
+	if (opened < 0)
+		return -1;
+	if (take_contents(reader, fd, part, err) < 0 || take_check(reader, &good, err) < 0) {
+		/* The rest may come on another connection, and a part of a file is no file. */
+		if (reader->broken && drop_unit(reader, fd, part, split, NULL) < 0)
+			reader->broken = false;
+		return -1;
+	}
+	if (!good)
+		return drop_unit(reader, fd, part, split, err) < 0
+			       ? -1
+			       : unit_coder_fault(reader->coder, reader->done, err);
+	if (finish_unit(reader, fd, file, part, err) < 0)
+		return -1;
+	if (close(take_fd(&fd)) < 0)
+		return error_system(err, "close");
 	return 0;
 }
 
 static int take_file(struct tree_reader *reader, struct error *err)
 {
 	const struct wire_record file = reader->record;
-	const bool split = file.flags & WIRE_FLAG_SPLIT;
 	struct split_part part = { .path = reader->path, .file_size = file.size };
 	part.length = file.size;
-	AUTO_FD fd = -1;
+	reader->counted = 0;
 	if (file.size > INT64_MAX)
 		return error_set(err, ERROR_PEER, 0, "the peer sent a file size out of range");
-	if (split && take_cut(reader, &part, err) < 0)
+	unit_coder_begin(reader->coder, &file, reader->path);
+	if (file.flags & WIRE_FLAG_SPLIT && take_cut(reader, &part, err) < 0)
 		return -1;
-	int opened = split ? split_files_open(reader->splits, &reader->sink, &part, &fd, err)
-			   : tree_sink_file(&reader->sink, reader->path, &fd, err);
-	if (opened < 0 || take_contents(reader, fd, &part, err) < 0)
-		return -1;
-	reader->files++;
-	bool complete = true;
-	if (split && split_files_written(reader->splits, &part, &complete, err) < 0)
-		return -1;
-	if (complete &&
-	    tree_sink_file_done(&reader->sink, fd, file.mode, (int64_t)file.extra, err) < 0)
-		return -1;
-	reader->complete += complete;
-	atomic_fetch_add_explicit(&reader->progress->files, complete, memory_order_relaxed);
-	if (close(take_fd(&fd)) < 0)
-		return error_system(err, "close");
-	return 0;
+	if (!(file.flags & WIRE_FLAG_SAME))
+		return take_unit(reader, &file, &part, err);
+	if (!unit_coder_resumes(reader->coder))
+		return error_set(err, ERROR_PEER, 0, "the peer asked what is here");
+	return take_offer(reader, &file, &part, err);
 }
 
-static int check_totals(const struct tree_reader *reader, struct error *err)
+int tree_reader_check_totals(const struct tree_reader *reader, struct error *err)
 {
 	if (reader->record.size == reader->bytes && reader->record.extra == reader->files)
 		return 0;
@@ -257,7 +397,7 @@ static int check_totals(const struct tree_reader *reader, struct error *err)
 }
 
 /* One record that makes something. */
-static int take(struct tree_reader *reader, struct error *err)
+static int take_one(struct tree_reader *reader, struct error *err)
 {
 	const struct wire_record *record = &reader->record;
 	switch (record->type) {
@@ -276,13 +416,40 @@ static int take(struct tree_reader *reader, struct error *err)
 	}
 }
 
+static int take(struct tree_reader *reader, struct error *err)
+{
+	if (take_one(reader, err) < 0)
+		return -1;
+	reader->done++;
+	return 0;
+}
+
+int tree_reader_next_stop(struct tree_reader *reader, struct error *err)
+{
+	for (;;) {
+		if (next(reader, err) < 0)
+			return -1;
+		enum wire_type type = reader->record.type;
+		if (type == WIRE_READY || type == WIRE_ROUND || type == WIRE_END)
+			return 0;
+		if (take(reader, err) < 0)
+			return -1;
+	}
+}
+
+void tree_reader_restart(struct tree_reader *reader)
+{
+	reader->start = reader->end = 0;
+	reader->broken = false;
+}
+
 int tree_reader_run(struct tree_reader *reader, enum wire_type last, struct error *err)
 {
 	for (;;) {
 		if (next(reader, err) < 0)
 			return -1;
 		if (reader->record.type == last)
-			return last == WIRE_END ? check_totals(reader, err) : 0;
+			return last == WIRE_END ? tree_reader_check_totals(reader, err) : 0;
 		if (take(reader, err) < 0)
 			return -1;
 	}

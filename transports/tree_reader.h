@@ -7,6 +7,7 @@
 #include "harness/api/xfer.h"
 #include "transports/split_files.h"
 #include "transports/tree_sink.h"
+#include "transports/unit_coder.h"
 #include "transports/wire.h"
 
 struct tree_reader {
@@ -14,10 +15,14 @@ struct tree_reader {
 	struct xfer_progress *progress;
 	struct tree_sink sink;
 	struct split_files *splits; /* NULL: parts of files are an error */
+	struct unit_coder *coder;   /* NULL: no sums, nothing packed, nothing that is there */
 	unsigned char *buffer;
 	size_t size, start, end;      /* buffer[start, end) came and is not used yet */
 	uint64_t bytes, files;        /* of FILE records so far */
 	uint64_t complete;            /* files that were completed here */
+	uint64_t done;                /* FOLDER, LINK and FILE records taken to their end */
+	uint64_t counted;             /* of the current file: bytes counted as progress */
+	bool broken;                  /* the channel failed, or ended too early */
 	struct wire_record record;    /* the current one, */
 	char path[WIRE_PATH_MAX + 1]; /* and its text */
 };
@@ -33,6 +38,12 @@ void tree_reader_free(struct tree_reader *reader);
 /* Takes records up to and including the first of type last: WIRE_READY or WIRE_END. The totals of
  * an END must be those of this stream. */
 int tree_reader_run(struct tree_reader *reader, enum wire_type last, struct error *err) MUST_CHECK;
+/* Takes records up to and including the first READY, ROUND or END, which is in reader->record. */
+int tree_reader_next_stop(struct tree_reader *reader, struct error *err) MUST_CHECK;
+/* Reads from another connection from now on; what the old one brought of a record is dropped. */
+void tree_reader_restart(struct tree_reader *reader);
+/* An END whose totals are not those of this stream is an error. */
+int tree_reader_check_totals(const struct tree_reader *reader, struct error *err) MUST_CHECK;
 /* Takes the records that close a tree of several streams: late modes, and an END with the totals of
  * all, which the caller checks in reader->record. */
 int tree_reader_close_tree(struct tree_reader *reader, struct error *err) MUST_CHECK;

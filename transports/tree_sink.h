@@ -5,6 +5,7 @@
 #ifndef LINEFILL_TRANSPORTS_TREE_SINK_H
 #define LINEFILL_TRANSPORTS_TREE_SINK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "harness/api/manifest.h"
@@ -13,6 +14,7 @@
 struct tree_sink {
 	struct beneath beneath;
 	enum preserve preserve;
+	bool reuse; /* resume: folders, links and files of an earlier copy may be there */
 };
 
 int tree_sink_open(struct tree_sink *sink, const char *root, enum preserve preserve,
@@ -30,6 +32,15 @@ int tree_sink_file(struct tree_sink *sink, const char *path, int *fd, struct err
 /* A split file that another thread has made. */
 int tree_sink_reopen(struct tree_sink *sink, const char *path, int *fd,
 		     struct error *err) MUST_CHECK;
+/* Resume: a split file that may be there, now of that size, to read and write. One that is no file
+ * or has other names is not touched (PEER). */
+int tree_sink_reuse(struct tree_sink *sink, const char *path, uint64_t size, int *fd,
+		    struct error *err) MUST_CHECK;
+/* Resume: the file of that path and size, to read; *fd is -1 when there is none. */
+int tree_sink_existing(struct tree_sink *sink, const char *path, uint64_t size, int *fd,
+		       struct error *err) MUST_CHECK;
+/* A file that is not good: it is gone. None there is no error. */
+int tree_sink_remove(struct tree_sink *sink, const char *path, struct error *err) MUST_CHECK;
 /* Mode and time as preserve asks, when all is written. */
 int tree_sink_file_done(struct tree_sink *sink, int fd, uint32_t mode, int64_t mtime_s,
 			struct error *err) MUST_CHECK;

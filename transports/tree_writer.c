@@ -106,13 +106,14 @@ int tree_writer_entry(struct tree_writer *writer, const struct manifest_entry *e
 	return 0;
 }
 
-static int put_file(struct tree_writer *writer, const struct tree_part *part, struct error *err)
+static int put_file(struct tree_writer *writer, const struct tree_part *part, uint32_t flags,
+		    struct error *err)
 {
 	const struct manifest_entry *entry = part->entry;
 	bool split = part->length != entry->size_bytes;
 	struct wire_record record = {
 		.type = WIRE_FILE,
-		.flags = split ? WIRE_FLAG_SPLIT : 0,
+		.flags = flags | (split ? WIRE_FLAG_SPLIT : 0),
 		.mode = entry->mode,
 		.size = entry->size_bytes,
 		.extra = (uint64_t)entry->mtime_s,
@@ -120,9 +121,11 @@ static int put_file(struct tree_writer *writer, const struct tree_part *part, st
 	if (path_bytes(entry, &record.text_bytes, err) < 0 ||
 	    put_record(writer, record, entry->path, err) < 0)
 		return -1;
+	unit_coder_begin(writer->coder, &record, entry->path);
 	if (!split)
 		return 0;
 	struct wire_record cut = { .type = WIRE_PART, .size = part->length, .extra = part->offset };
+	unit_coder_record(writer->coder, &cut);
 	return put_record(writer, cut, "", err);
 }
 
@@ -151,13 +154,34 @@ static int put_extent(struct tree_writer *writer, struct source_file *file, stru
 	if (tree_source_read(file, record + WIRE_RECORD_BYTES, next_bytes(writer, file), &extent,
 			     err) < 0)
 		return -1;
-	struct wire_record header = { .type = extent.hole_bytes ? WIRE_HOLE : WIRE_DATA };
-	header.size = extent.hole_bytes ? extent.hole_bytes : extent.data_bytes;
+	struct wire_record header = { .type = WIRE_HOLE, .size = extent.hole_bytes };
+	size_t bytes = 0;
+	if (extent.hole_bytes > 0) {
+		unit_coder_record(writer->coder, &header);
+	} else {
+		unit_coder_contents(writer->coder, record + WIRE_RECORD_BYTES, extent.data_bytes);
+		bytes = unit_coder_pack(writer->coder, record + WIRE_RECORD_BYTES,
+					extent.data_bytes, &header);
+	}
 	wire_record_encode(record, &header);
-	writer->used += WIRE_RECORD_BYTES + extent.data_bytes;
+	writer->used += WIRE_RECORD_BYTES + bytes;
 	writer->bytes += header.size;
 	xfer_progress_add(writer->progress, header.size);
 	return 0;
+}
+
+static void count_complete(struct tree_writer *writer, const struct tree_part *part)
+{
+	if (part->offset + part->length != part->entry->size_bytes)
+		return;
+	writer->complete++;
+	atomic_fetch_add_explicit(&writer->progress->files, 1, memory_order_relaxed);
+}
+
+static int put_check(struct tree_writer *writer, struct error *err)
+{
+	struct wire_record check = { .type = WIRE_CHECK, .size = unit_coder_sum(writer->coder) };
+	return put_record(writer, check, "", err);
 }
 
 int tree_writer_part(struct tree_writer *writer, const struct tree_part *part, struct error *err)
@@ -166,14 +190,54 @@ int tree_writer_part(struct tree_writer *writer, const struct tree_part *part, s
 	if (tree_source_open_file(&writer->source, part->entry, part->offset, part->length, &file,
 				  err) < 0)
 		return -1;
-	int result = put_file(writer, part, err);
+	int result = put_file(writer, part, 0, err);
 	while (result == 0 && file.at < file.end)
 		result = put_extent(writer, &file, err);
+	if (result == 0 && unit_coder_checks(writer->coder))
+		result = put_check(writer, err);
 	tree_source_close_file(&file);
 	writer->files++;
-	if (result == 0 && file.at == part->entry->size_bytes)
-		atomic_fetch_add_explicit(&writer->progress->files, 1, memory_order_relaxed);
+	if (result == 0)
+		count_complete(writer, part);
 	return result;
+}
+
+int tree_writer_offer(struct tree_writer *writer, const struct tree_part *part, struct error *err)
+{
+	struct source_file file;
+	struct wire_record same;
+	const struct split_part whole = { .path = part->entry->path,
+					  .file_size = part->entry->size_bytes,
+					  .offset = part->offset,
+					  .length = part->length };
+	if (tree_source_open_file(&writer->source, part->entry, part->offset, part->length, &file,
+				  err) < 0)
+		return -1;
+	int result = unit_coder_describe(writer->coder, file.fd, &whole, &same, err);
+	tree_source_close_file(&file);
+	if (result < 0)
+		return error_wrap(err, "source file");
+	if (put_file(writer, part, WIRE_FLAG_SAME, err) < 0 ||
+	    put_record(writer, same, "", err) < 0)
+		return -1;
+	writer->bytes += part->length;
+	xfer_progress_add(writer->progress, part->length);
+	count_complete(writer, part);
+	return 0;
+}
+
+int tree_writer_round(struct tree_writer *writer, uint64_t records, struct error *err)
+{
+	struct wire_record record = { .type = WIRE_ROUND, .size = records };
+	if (put_record(writer, record, "", err) < 0)
+		return -1;
+	return flush(writer, err);
+}
+
+void tree_writer_restart(struct tree_writer *writer)
+{
+	writer->used = 0;
+	writer->broken = false;
 }
 
 int tree_writer_ready(struct tree_writer *writer, struct error *err)

@@ -5,15 +5,18 @@
 
 #include "harness/api/xfer.h"
 #include "transports/tree_source.h"
+#include "transports/unit_coder.h"
 #include "transports/wire.h"
 
 struct tree_writer {
 	const struct channel *channel;
 	struct xfer_progress *progress;
 	struct beneath source;
+	struct unit_coder *coder;        /* NULL: no sums, nothing packed */
 	unsigned char *storage, *buffer; /* allocated; where records begin */
 	size_t block, size, used;
 	uint64_t bytes, files; /* of FILE records so far */
+	uint64_t complete;     /* files whose last byte was put */
 	bool broken;           /* the channel failed: nothing more fits on it */
 };
 
@@ -36,6 +39,13 @@ int tree_writer_entry(struct tree_writer *writer, const struct manifest_entry *e
 		      struct error *err) MUST_CHECK;
 int tree_writer_part(struct tree_writer *writer, const struct tree_part *part,
 		     struct error *err) MUST_CHECK;
+/* Asks whether the sink has this part, instead of sending it. Needs a coder that resumes. */
+int tree_writer_offer(struct tree_writer *writer, const struct tree_part *part,
+		      struct error *err) MUST_CHECK;
+/* Ends a round of records, of which that many were sent on this stream so far, and flushes. */
+int tree_writer_round(struct tree_writer *writer, uint64_t records, struct error *err) MUST_CHECK;
+/* Writes to another connection from now on; what was not flushed is dropped. */
+void tree_writer_restart(struct tree_writer *writer);
 int tree_writer_ready(struct tree_writer *writer, struct error *err) MUST_CHECK;
 /* The modes that had to wait, innermost folders first. */
 int tree_writer_modes(struct tree_writer *writer, const struct manifest *files,

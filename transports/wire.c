@@ -104,7 +104,7 @@ int wire_record_decode(const unsigned char bytes[WIRE_RECORD_BYTES], struct wire
 	if (bytes[0] == 0 || bytes[0] >= WIRE_TYPES)
 		return error_set(err, ERROR_PEER, 0, "the peer sent a record of unknown type %u",
 				 bytes[0]);
-	if (record->flags & ~(record->type == WIRE_FILE ? WIRE_FLAG_SPLIT : 0u))
+	if (record->flags & ~(record->type == WIRE_FILE ? WIRE_FLAG_SPLIT | WIRE_FLAG_SAME : 0u))
 		return error_set(err, ERROR_PEER, 0, "the peer sent a record with unknown flags");
 	if (!text_length_fits(record))
 		return error_set(err, ERROR_PEER, 0, "the peer sent a text of %u bytes",
@@ -198,14 +198,63 @@ int wire_answer_read(const struct channel *channel, uint64_t bytes, uint64_t fil
 	return 0;
 }
 
-void wire_answer_explain(const struct channel *channel, struct error *err)
+bool wire_answer_explain(const struct channel *channel, struct error *err)
 {
 	unsigned char answer[ANSWER_BYTES];
 	struct channel hasty = channel_in_haste(channel);
 	struct error explained;
 	if (err->kind != ERROR_PEER ||
-	    channel_read_full(&hasty, answer, sizeof(answer), &explained) < 0 || answer[0] == 1)
-		return;
+	    channel_read_full(&hasty, answer, sizeof(answer), &explained) < 0 || answer[0] != 0)
+		return false;
 	read_failure(&hasty, answer, &explained);
 	*err = explained;
+	return true;
+}
+
+#define STATE_MARK 2
+
+int wire_state_send(const struct channel *channel, const struct wire_state *state,
+		    struct error *err)
+{
+	unsigned char head[ANSWER_BYTES] = { STATE_MARK };
+	put32(head + 4, state->faults);
+	put64(head + 8, state->done);
+	if (channel->write(channel, head, sizeof(head), err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < state->faults; i++) {
+		unsigned char number[8];
+		put64(number, state->faulty[i]);
+		if (channel->write(channel, number, sizeof(number), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_state(const struct wire_state *state, struct error *err)
+{
+	for (uint32_t i = 0; i < state->faults; i++)
+		if (state->faulty[i] >= state->done ||
+		    (i > 0 && state->faulty[i] <= state->faulty[i - 1]))
+			return error_set(err, ERROR_PEER, 0, "sink: a state that makes no sense");
+	return 0;
+}
+
+int wire_state_read(const struct channel *channel, struct wire_state *state, bool *told,
+		    struct error *err)
+{
+	unsigned char head[ANSWER_BYTES];
+	if (channel_read_full(channel, head, sizeof(head), err) < 0)
+		return error_wrap(err, "the sink's state");
+	*told = head[0] == 0;
+	if (*told)
+		return read_failure(channel, head, err);
+	state->faults = get32(head + 4);
+	state->done = get64(head + 8);
+	if (head[0] != STATE_MARK || state->faults > WIRE_FAULTS_MAX)
+		return error_set(err, ERROR_PEER, 0, "sink: a state that makes no sense");
+	if (channel_read_full(channel, state->faulty, state->faults * sizeof(uint64_t), err) < 0)
+		return error_wrap(err, "the sink's state");
+	for (uint32_t i = 0; i < state->faults; i++)
+		state->faulty[i] = le64toh(state->faulty[i]);
+	return check_state(state, err);
 }

@@ -5,6 +5,8 @@
  *            extra (u64); then text_bytes bytes of text, then what the type says
  *   answer   24 bytes: ok (u8), kind (u8), text_bytes (u16), zero (u32), bytes (u64), files (u64);
  *            then the text of an error: by the sink, after END or as soon as it fails
+ *   state    24 bytes: 2 (u8), zero (u8), zero (u16), bad (u32), done (u64), zero (u64); then bad
+ *            numbers (u64): by the sink of multi, after ROUND and on a connection that replaces one
  *
  * A file is FILE, PART if its flag says so, and DATA and HOLE records until its (part's) size is
  * reached; a folder precedes what is in it. DATA only promises bytes that the source has already
@@ -35,10 +37,15 @@ enum wire_type {
 	WIRE_MODE,       /* text: path of a folder; mode: final, after all that is in it */
 	WIRE_END,        /* size: bytes of files sent on this stream, extra: FILE records */
 	WIRE_ABORT,      /* text: why the source gives up; mode: enum error_kind */
+	WIRE_ROUND,      /* size: records so far on this stream; the sink answers with its state */
+	WIRE_PACKED,     /* as DATA, deflated; size: bytes of contents, extra: bytes that follow */
+	WIRE_CHECK,      /* ends a file or part; size: XXH3-64 of its records and contents */
+	WIRE_SAME, /* instead of contents: size and extra are low and high of their XXH3-128 */
 	WIRE_TYPES
 };
 
 #define WIRE_FLAG_SPLIT 1u /* FILE: a PART follows */
+#define WIRE_FLAG_SAME  2u /* FILE: SAME follows: does the sink have this already? */
 
 struct wire_record {
 	enum wire_type type;
@@ -75,10 +82,30 @@ int wire_answer_send(const struct channel *channel, uint64_t bytes, uint64_t fil
 int wire_answer_read(const struct channel *channel, uint64_t bytes, uint64_t files,
 		     struct error *err) MUST_CHECK;
 /* Source, after a failure of kind PEER while sending: if the sink has said why it stopped, its
- * words become *err. */
-void wire_answer_explain(const struct channel *channel, struct error *err);
+ * words become *err, and true. */
+bool wire_answer_explain(const struct channel *channel, struct error *err);
 /* Sink, after a failure: tells the source why, best effort. */
 void wire_answer_failure(const struct channel *channel, const struct error *failure);
+
+/* Files and parts that may be on their way on one stream before the sink says which are good. */
+#define WIRE_ROUND_MAX 8192u
+/* Bad ones that a state names at most: until the next ROUND the sink cannot know that the source
+ * has read of those before. */
+#define WIRE_FAULTS_MAX (2 * WIRE_ROUND_MAX)
+
+/* How far the sink got with one stream. */
+struct wire_state {
+	uint64_t done;   /* FOLDER, LINK and FILE records that were taken to their end */
+	uint32_t faults; /* of those, FILE records that were not good and must come again */
+	uint64_t
+		*faulty; /* their numbers, rising, from 0; room for WIRE_FAULTS_MAX, the caller's */
+};
+int wire_state_send(const struct channel *channel, const struct wire_state *state,
+		    struct error *err) MUST_CHECK;
+/* Anything may come: numbers that do not rise or lie beyond done are an error (PEER). A failure
+ * that the sink tells instead becomes ours, with *told set. */
+int wire_state_read(const struct channel *channel, struct wire_state *state, bool *told,
+		    struct error *err) MUST_CHECK;
 /* Errors that travel keep their kind only if a peer may claim it; else PEER. */
 enum error_kind wire_error_kind(uint32_t kind);
 

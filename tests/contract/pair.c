@@ -44,9 +44,13 @@ static int move(struct xfer *xfer, const struct endpoint *endpoint, struct error
 static int meet(const struct pair_spec *spec, enum xfer_side side, int link,
 		struct endpoint *endpoint)
 {
-	if (side == spec->transport->driver)
-		return read(link, endpoint, sizeof(*endpoint)) == (ssize_t)sizeof(*endpoint) ? 0
-											     : -1;
+	if (side == spec->transport->driver) {
+		if (read(link, endpoint, sizeof(*endpoint)) != (ssize_t)sizeof(*endpoint))
+			return -1;
+		if (spec->when_known)
+			spec->when_known(endpoint, spec->context);
+		return 0;
+	}
 	if (write(link, endpoint, sizeof(*endpoint)) != (ssize_t)sizeof(*endpoint))
 		return -1;
 	if (spec->when_listening)

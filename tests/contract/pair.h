@@ -20,6 +20,9 @@ struct pair_spec {
 	bool wrong_token; /* the source shows a token that is not the sink's */
 	/* Called in the listening half's process once the other one knows where. Optional. */
 	void (*when_listening)(const struct endpoint *endpoint, void *context);
+	/* Called in the driving half's process, which connects to what it leaves in *endpoint.
+	 * Optional. */
+	void (*when_known)(struct endpoint *endpoint, void *context);
 	void *context;
 };
 

@@ -87,7 +87,7 @@ static void test_bad_records(void **state)
 		{ 0, 0, 0 },
 		{ WIRE_TYPES, 0, 0 },
 		{ 255, 0, 0 },
-		{ WIRE_FILE, 2, 1 },
+		{ WIRE_FILE, 4, 1 },
 		{ WIRE_FOLDER, 1, 1 },
 		{ WIRE_FILE, 0, 0 },
 		{ WIRE_FILE, 0, WIRE_PATH_MAX + 1 },

@@ -1,0 +1,472 @@
+/* multi and multi-reverse: every combination of options copies every tree; lines that break, spoil
+ * and end, copies that are resumed, limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+#include "tests/contract/pair.h"
+#include "tests/contract/trees.h"
+#include "tests/unit/proxy.h"
+#include "transports/multi.h"
+#include "transports/registry.h"
+
+#define MIB      (1u << 20)
+#define PROMPT_S 15
+/* Bytes on the wire that are no contents. */
+#define OVERHEAD (256u << 10)
+
+static const char *const both[] = { "multi", "multi-reverse" };
+
+static char *base, *source_root, *sink_root;
+static int source_fd, sink_fd;
+static struct manifest files;
+
+static void scan(void)
+{
+	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
+	struct error err = { 0 };
+	manifest_free(&files);
+	files = (struct manifest){ 0 };
+	if (manifest_scan(&files, source_root, &options, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	base = tree_temporary();
+	source_root = path_join(base, "source");
+	sink_root = path_join(base, "sink");
+	assert_int_equal(mkdir(source_root, 0700) | mkdir(sink_root, 0700), 0);
+	source_fd = tree_open(source_root);
+	sink_fd = tree_open(sink_root);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	close(source_fd);
+	close(sink_fd);
+	manifest_free(&files);
+	assert_int_equal(folder_remove(base, NULL), 0);
+	free(source_root);
+	free(sink_root);
+	free(base);
+	return 0;
+}
+
+/* Text that shrinks well, and a hole. */
+static void put_shrinking(const char *path, size_t lines)
+{
+	AUTO_FD fd = openat(source_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 3 * MIB), 0);
+	assert_true(lseek(fd, 3 * MIB, SEEK_SET) > 0);
+	for (size_t i = 0; i < lines; i++)
+		assert_true(dprintf(fd, "line %zu of a file that shrinks, shrinks, shrinks\n", i) >
+			    0);
+}
+
+static void make_mixed(void)
+{
+	char path[64];
+	tree_file(source_fd, "large", 23 * MIB + 17);
+	tree_file(source_fd, "larger", 40 * MIB);
+	tree_file(source_fd, "empty", 0);
+	tree_folder(source_fd, "folder", 0755);
+	tree_folder(source_fd, "shut", 0755);
+	tree_file(source_fd, "shut/file", 5000);
+	tree_link(source_fd, "link", "folder/file-7");
+	for (unsigned i = 0; i < 600; i++) {
+		snprintf(path, sizeof(path), "folder/file-%u", i);
+		tree_file(source_fd, path, i * 37 % 9001);
+	}
+	/* More than a proxy's piece of records that are no files. */
+	for (unsigned i = 0; i < 600; i++) {
+		snprintf(path, sizeof(path), "folder/folder-with-a-long-name-%u", i);
+		tree_folder(source_fd, path, 0755);
+	}
+	put_shrinking("shrinks", 100000);
+	assert_int_equal(fchmodat(source_fd, "shut", 0500, 0), 0);
+	scan();
+}
+
+static int run(const char *name, const char *options, struct proxy *proxy,
+	       struct pair_result *result, struct error *err)
+{
+	const struct pair_spec spec = {
+		.transport = transport_find(name),
+		.options = options,
+		.source_root = source_root,
+		.sink_root = sink_root,
+		.scratch = base,
+		.files = &files,
+		.preserve = PRESERVE_MODE,
+		.when_known = proxy ? proxy_enter : NULL,
+		.context = proxy,
+	};
+	*err = (struct error){ 0 };
+	return pair_run(&spec, result, err);
+}
+
+static int compare(struct error *err)
+{
+	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
+	struct manifest copy = { 0 };
+	int result = manifest_scan(&copy, sink_root, &options, err);
+	if (result == 0)
+		result = manifest_compare(&files, &copy, PRESERVE_MODE, err);
+	if (result == 0 && copy.hole_bytes < files.hole_bytes)
+		result = error_set(err, ERROR_INTEGRITY, 0, "holes were filled");
+	manifest_free(&copy);
+	return result;
+}
+
+static void clear(const char *root)
+{
+	struct error err = { 0 };
+	if (folder_clear(root, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+/* The copy is right, and both ends have counted every byte and file once. */
+static void check(const char *name, const char *options, const struct pair_result *result)
+{
+	struct error err = { 0 };
+	if (compare(&err) < 0)
+		fail_msg("%s:%s: %s", name, options, err.message);
+	if (result->sink.progress.bytes != files.bytes ||
+	    result->source.progress.bytes != files.bytes ||
+	    result->sink.progress.files != files.files ||
+	    result->source.progress.files != files.files)
+		fail_msg("%s:%s: counted %llu, %llu of %llu bytes, %llu, %llu of %llu files", name,
+			 options, (unsigned long long)result->source.progress.bytes,
+			 (unsigned long long)result->sink.progress.bytes,
+			 (unsigned long long)files.bytes,
+			 (unsigned long long)result->source.progress.files,
+			 (unsigned long long)result->sink.progress.files,
+			 (unsigned long long)files.files);
+}
+
+static void copy(const char *name, const char *options, struct proxy *proxy)
+{
+	struct pair_result result;
+	struct error err;
+	if (run(name, options, proxy, &result, &err) < 0)
+		fail_msg("%s:%s: source '%s', sink '%s'", name, options,
+			 result.source.error.message, result.sink.error.message);
+	check(name, options, &result);
+}
+
+/* Every combination of checksum, compress and resume, and some numbers of streams. */
+static void for_all_options(void (*act)(const char *name, const char *options))
+{
+	static const unsigned streams[] = { 1, 4, 16 };
+	for (unsigned i = 0; i < 8; i++) {
+		char options[128];
+		snprintf(options, sizeof(options),
+			 "streams=%u,block=1MiB,checksum=%s,compress=%s,resume=%s", streams[i % 3],
+			 i & 1 ? "xxh3" : "none", i & 2 ? "1" : "no", i & 4 ? "yes" : "no");
+		act(both[(i ^ i >> 1) & 1], options);
+	}
+}
+
+static void copy_fresh(const char *name, const char *options)
+{
+	clear(sink_root);
+	copy(name, options, NULL);
+}
+
+static void test_options(void **state)
+{
+	(void)state;
+	make_mixed();
+	for_all_options(copy_fresh);
+	copy_fresh("multi-reverse", "");
+	copy_fresh("multi", "compress=9,block=16MiB");
+}
+
+static void test_trees(void **state)
+{
+	(void)state;
+	for (const struct tree_case *tree = tree_cases; tree->name; tree++) {
+		clear(source_root);
+		tree->make(source_fd);
+		scan();
+		for_all_options(copy_fresh);
+	}
+}
+
+/* Connections that are cut at any point of the protocol are replaced, and nothing is lost or
+ * counted twice. */
+static void test_cut(void **state)
+{
+	static const struct proxy plans[] = {
+
+		{ .cut_after = 20000, .cuts = 3 },       { .cut_after = 300000, .cuts = 4 },
+		{ .cut_after = 5 * MIB, .cuts = 3 },     { .cut_after = 9 * MIB, .cuts = 6 },
+		{ .cut_after = 3 * MIB / 2, .cuts = 7 },
+	};
+	static const char *const options[] = { "block=1MiB", "checksum=xxh3",
+					       "compress=1,block=1MiB", "resume=yes,streams=3",
+					       "streams=1" };
+	(void)state;
+	make_mixed();
+	for (size_t i = 0; i < ARRAY_SIZE(plans); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(options); j++) {
+			struct proxy *proxy = proxy_start(&plans[i]);
+			clear(sink_root);
+			copy(both[(i + j) % 2], options[j], proxy);
+			assert_true(atomic_load(&proxy->cuts) < plans[i].cuts);
+			proxy_stop(proxy);
+		}
+}
+
+/* A line that never holds, and one that ends for good: both ends fail soon, no file is short. */
+static void test_cut_for_good(void **state)
+{
+	static const struct proxy plans[] = {
+		{ .cut_after = 100000, .cuts = 100000 },
+		{ .cut_after = 5 * MIB, .cuts = 1, .dies = true },
+	};
+	(void)state;
+	make_mixed();
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(plans); i++) {
+		struct pair_result result;
+		struct error err;
+		struct proxy *proxy = proxy_start(&plans[i / 2]);
+		clear(sink_root);
+		assert_int_equal(run(both[i % 2], "block=1MiB", proxy, &result, &err), -1);
+		proxy_stop(proxy);
+		assert_int_equal(result.source.wait_status | result.sink.wait_status, 0);
+		assert_int_equal(result.source.error.kind, ERROR_PEER);
+		assert_int_equal(result.sink.error.kind, ERROR_PEER);
+		assert_true(result.total_s < PROMPT_S);
+	}
+}
+
+/* Bytes that change on their way are found by the checksum and sent again; without it they are not
+ * (this is what the test would see if it did not look). */
+static void test_damage(void **state)
+{
+	const struct proxy plan = { .flip_at = 300000, .flips = 3, .flip_from = 1 };
+	(void)state;
+	tree_file(source_fd, "large", 60 * MIB);
+	put_shrinking("shrinks", 300000);
+	scan();
+	for (int i = 0; i < 5; i++) {
+		static const char *const options[] = { "checksum=xxh3", "checksum=xxh3,compress=1",
+						       "checksum=xxh3,block=1MiB,streams=8",
+						       "checksum=xxh3,resume=yes", "" };
+		struct pair_result result;
+		struct error err;
+		struct proxy *proxy = proxy_start(&plan);
+		clear(sink_root);
+		if (run(both[i % 2], options[i], proxy, &result, &err) < 0)
+			fail_msg("%s: %s", options[i], err.message);
+		assert_true(atomic_load(&proxy->flips) < plan.flips);
+		proxy_stop(proxy);
+		if (options[i][0])
+			check(both[i % 2], options[i], &result);
+		else
+			assert_int_equal(compare(&err), -1);
+	}
+}
+
+/* What the first run left when the line went is not sent again, but checked. */
+static void test_resume(void **state)
+{
+	const struct proxy dying = { .cut_after = 8 * MIB, .cuts = 1, .dies = true };
+	const struct proxy faithful = { .cuts = 0 };
+	(void)state;
+	make_mixed();
+	for (int i = 0; i < 2; i++) {
+		struct pair_result result;
+		struct error err;
+		struct proxy *proxy = proxy_start(&dying);
+		clear(sink_root);
+		assert_int_equal(run(both[i], "block=1MiB", proxy, &result, &err), -1);
+		uint64_t first = result.sink.progress.bytes;
+		proxy_stop(proxy);
+		assert_true(first > 8 * MIB && first < files.bytes - 8 * MIB);
+		proxy = proxy_start(&faithful);
+		copy(both[i], "block=1MiB,resume=yes", proxy);
+		uint64_t travelled = atomic_load(&proxy->bytes);
+		proxy_stop(proxy);
+		if (travelled > files.bytes - first + OVERHEAD)
+			fail_msg("%llu bytes travelled, %llu of %llu were there",
+				 (unsigned long long)travelled, (unsigned long long)first,
+				 (unsigned long long)files.bytes);
+		proxy = proxy_start(&faithful);
+		copy(both[i], "block=1MiB,resume=yes", proxy);
+		assert_true(atomic_load(&proxy->bytes) < OVERHEAD);
+		proxy_stop(proxy);
+	}
+}
+
+static void spoil(const char *path, off_t at)
+{
+	AUTO_FD fd = openat(sink_fd, path, O_WRONLY);
+	assert_int_equal(pwrite(fd, "spoilt", 6, at), 6);
+}
+
+/* Whatever lies in the way of a resumed copy: the copy is right and nothing else is touched. */
+static void test_resume_over_other_things(void **state)
+{
+	(void)state;
+	make_mixed();
+	copy_fresh("multi", "");
+	spoil("large", 5 * MIB);
+	spoil("larger", 40 * MIB + 5);
+	spoil("folder/file-100", 3);
+	spoil("shrinks", 100);
+	assert_int_equal(unlinkat(sink_fd, "folder/file-7", 0), 0);
+	tree_link(sink_fd, "folder/file-7", "../../bystander");
+	assert_int_equal(unlinkat(sink_fd, "folder/file-8", 0), 0);
+	AUTO_FD outside = tree_open(base);
+	tree_file(outside, "bystander", 9 * 37);
+	assert_int_equal(linkat(outside, "bystander", sink_fd, "folder/file-8", 0), 0);
+	assert_int_equal(unlinkat(sink_fd, "link", 0), 0);
+	tree_link(sink_fd, "link", "/etc/passwd");
+	assert_int_equal(truncate(path_join(sink_root, "empty"), 77), 0);
+	copy("multi", "resume=yes", NULL);
+	struct stat status;
+	assert_int_equal(fstatat(outside, "bystander", &status, 0), 0);
+	assert_int_equal(status.st_size, 9 * 37);
+	assert_int_equal(status.st_nlink, 1);
+}
+
+/* A link instead of a file that is split, and a file with a second name elsewhere, are refused. */
+static void test_resume_refuses(void **state)
+{
+	struct pair_result result;
+	struct error err;
+	struct stat status;
+	(void)state;
+	make_mixed();
+	AUTO_FD outside = tree_open(base);
+	tree_file(outside, "bystander", 1000);
+	for (int i = 0; i < 2; i++) {
+		clear(sink_root);
+		if (i == 0)
+			tree_link(sink_fd, "large", "../bystander");
+		else
+			assert_int_equal(linkat(outside, "bystander", sink_fd, "large", 0), 0);
+		assert_int_equal(run("multi", "resume=yes", NULL, &result, &err), -1);
+		assert_int_equal(fstatat(outside, "bystander", &status, 0), 0);
+		assert_int_equal(status.st_size, 1000);
+	}
+}
+
+/* What shrinks travels shrunk, what does not costs nothing. */
+static void test_compress(void **state)
+{
+	const struct proxy faithful = { .cuts = 0 };
+	(void)state;
+	put_shrinking("shrinks", 300000);
+	scan();
+	struct proxy *proxy = proxy_start(&faithful);
+	clear(sink_root);
+	copy("multi", "compress=6", proxy);
+	assert_true(atomic_load(&proxy->bytes) < (files.bytes - 3 * MIB) / 4);
+	proxy_stop(proxy);
+	clear(source_root);
+	tree_file(source_fd, "random", 20 * MIB);
+	scan();
+	proxy = proxy_start(&faithful);
+	clear(sink_root);
+	copy("multi", "compress=6", proxy);
+	assert_true(atomic_load(&proxy->bytes) < files.bytes + OVERHEAD);
+	proxy_stop(proxy);
+}
+
+static void test_rate(void **state)
+{
+	(void)state;
+	tree_file(source_fd, "large", 10 * MIB);
+	scan();
+	for (int i = 0; i < 2; i++) {
+		struct pair_result result;
+		struct error err;
+		clear(sink_root);
+		if (run(both[i], "rate=80e6,streams=4", NULL, &result, &err) < 0)
+			fail_msg("%s", err.message);
+		double expected = (double)files.bytes * 8 / 80e6;
+		assert_true(result.source.seconds > 0.9 * expected);
+		assert_true(result.source.seconds < 3 * expected);
+	}
+	struct pair_result result;
+	struct error err;
+	assert_int_equal(run("multi", "memory=yes,rate=80e6", NULL, &result, &err), 0);
+	assert_true(result.source.seconds > 0.9 * (double)files.bytes * 8 / 80e6);
+}
+
+/* The largest number of streams with all that takes memory: the bound of multi.c. */
+static void test_memory_bound(void **state)
+{
+	struct rusage usage;
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip();
+#endif
+	tree_file(source_fd, "large", 300 * MIB);
+	scan();
+	clear(sink_root);
+	copy("multi", "streams=64,compress=1,checksum=xxh3,resume=yes", NULL);
+	assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+	if (usage.ru_maxrss > 224 << 10)
+		fail_msg("%ld KiB were resident", usage.ru_maxrss);
+}
+
+static void test_refused_options(void **state)
+{
+	static const struct {
+		struct multi_options options;
+		int result;
+	} cases[] = {
+		{ { .memory = true }, 0 },
+		{ { .memory = true, .checksum = 1 }, -1 },
+		{ { .memory = true, .compress = 1 }, -1 },
+		{ { .memory = true, .resume = true }, -1 },
+		{ { .checksum = 1, .compress = 9, .resume = true }, 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct error err = { 0 };
+		assert_int_equal(multi_check_options(transport_find("multi"), &cases[i].options,
+						     PRESERVE_MODE, &err),
+				 cases[i].result);
+		assert_int_equal(err.kind, cases[i].result ? ERROR_UNSUPPORTED : ERROR_NONE);
+	}
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_options),      TEST(test_trees),
+		TEST(test_cut),          TEST(test_cut_for_good),
+		TEST(test_damage),       TEST(test_resume),
+		TEST(test_compress),     TEST(test_resume_over_other_things),
+		TEST(test_rate),         TEST(test_resume_refuses),
+		TEST(test_memory_bound), TEST(test_refused_options),
+	};
+	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+	return cmocka_run_group_tests_name("multi", tests, NULL, NULL);
+}
