@@ -11,6 +11,9 @@
 /* From this many wanted bytes on it pays to be woken once for all of them. */
 #define WAIT_FOR_ALL_BYTES (64u << 10)
 
+/* At most so many bytes are waited for in one go: the sender should never run dry. */
+#define LOW_WATER_BYTES ((size_t)256 << 10)
+
 static int peer_gone(int code, struct error *err)
 {
 	return error_set(err, ERROR_PEER, code, "the connection was closed by the peer");
@@ -25,6 +28,30 @@ int channel_check_limit(const struct channel *channel, struct error *err)
 	return 0;
 }
 
+void channel_count_call(const struct channel *channel)
+{
+	if (channel->io_calls)
+		++*channel->io_calls;
+}
+
+/* The kernel lowers it where the receive buffer is small, and forgets it when asked for 1. */
+static void set_low_water(int fd, size_t bytes)
+{
+	int least = (int)bytes;
+	setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+}
+
+int channel_wait_for(const struct channel *channel, size_t wanted, struct error *err)
+{
+	size_t least = wanted < LOW_WATER_BYTES ? wanted : LOW_WATER_BYTES;
+	if (least > 1)
+		set_low_water(channel->in, least);
+	int result = io_wait(channel->in, POLLIN, &channel->limit, err);
+	if (least > 1)
+		set_low_water(channel->in, 1);
+	return result;
+}
+
 static ssize_t socket_read(const struct channel *channel, void *bytes, size_t least, size_t most,
 			   struct error *err)
 {
@@ -33,6 +60,7 @@ static ssize_t socket_read(const struct channel *channel, void *bytes, size_t le
 		return -1;
 	while (done < least) {
 		size_t wanted = (least >= WAIT_FOR_ALL_BYTES ? least : most) - done;
+		channel_count_call(channel);
 		ssize_t n = recv(channel->in, (char *)bytes + done, wanted, 0);
 		if (n == 0)
 			break;
@@ -42,7 +70,7 @@ static ssize_t socket_read(const struct channel *channel, void *bytes, size_t le
 			return peer_gone(errno, err);
 		else if (errno != EAGAIN && errno != EINTR)
 			return error_system(err, "recv");
-		else if (io_wait(channel->in, POLLIN, &channel->limit, err) < 0)
+		else if (channel_wait_for(channel, least - done, err) < 0)
 			return -1;
 	}
 	return (ssize_t)done;
@@ -65,6 +93,7 @@ static int socket_write(const struct channel *channel, const void *bytes, size_t
 	if (channel_check_limit(channel, err) < 0)
 		return -1;
 	for (size_t done = 0; done < count;) {
+		channel_count_call(channel);
 		ssize_t n =
 			send(channel->out, (const char *)bytes + done, count - done, MSG_NOSIGNAL);
 		if (n >= 0)

@@ -4,6 +4,7 @@
 #define LINEFILL_TRANSPORTS_CHANNEL_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "harness/base/error.h"
@@ -17,7 +18,8 @@ struct channel {
 	 * take no more. */
 	int (*write)(const struct channel *channel, const void *bytes, size_t count,
 		     struct error *err);
-	int in, out; /* descriptors, where there are any */
+	int in, out;        /* descriptors, where there are any */
+	uint64_t *io_calls; /* where not NULL: system calls that moved data, or tried to */
 	struct io_limit limit;
 	void *context; /* the carrier's own */
 };
@@ -27,6 +29,11 @@ struct channel channel_on_socket(int fd, const struct io_limit *limit);
 /* Over two descriptors, such as standard input and output. */
 struct channel channel_on_pipes(int in, int out, const struct io_limit *limit);
 
+/* For users of channel->in of a socket: waits until it is worth to read when wanted bytes (> 0) are
+ * still to come for sure. */
+int channel_wait_for(const struct channel *channel, size_t wanted, struct error *err) MUST_CHECK;
+/* For carriers: one more system call. */
+void channel_count_call(const struct channel *channel);
 /* For carriers: an error when the deadline passed or cancel was requested. A channel that never
  * makes anyone wait must not outlive them either. */
 int channel_check_limit(const struct channel *channel, struct error *err) MUST_CHECK;

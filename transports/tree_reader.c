@@ -61,8 +61,11 @@ static int fill(struct tree_reader *reader, size_t wanted, struct error *err)
 		reader->start = 0;
 		reader->end = have;
 	}
+	/* What a splice can take must stay in the socket. */
+	size_t most = reader->spliced ? wanted - have : reader->size - reader->end;
+	reader->spliced = false;
 	ssize_t n = reader->channel->read(reader->channel, reader->buffer + reader->end,
-					  wanted - have, reader->size - reader->end, err);
+					  wanted - have, most, err);
 	reader->broken = n < (ssize_t)(wanted - have);
 	if (n < 0)
 		return -1;
@@ -152,6 +155,36 @@ static void count(struct tree_reader *reader, uint64_t bytes)
 	xfer_progress_add(reader->progress, bytes);
 }
 
+static int write_contents(struct tree_reader *reader, int fd, size_t bytes, uint64_t offset,
+			  struct error *err)
+{
+	const unsigned char *contents = reader->buffer + reader->start;
+	struct direct_io *direct = reader->sink.direct;
+	return direct ? direct_io_write(direct, fd, contents, bytes, offset, err)
+		      : write_at(fd, contents, bytes, offset, err);
+}
+
+/* What came already is written, the rest goes by way of the splice. */
+static int take_spliced(struct tree_reader *reader, int fd, uint64_t offset, struct error *err)
+{
+	size_t have = reader->end - reader->start;
+	if (have > reader->record.size)
+		have = (size_t)reader->record.size;
+	if (write_contents(reader, fd, have, offset, err) < 0)
+		return -1;
+	reader->start += have;
+	count(reader, have);
+	uint64_t rest = reader->record.size - have;
+	reader->spliced = rest > 0;
+	reader->broken = true;
+	if (splice_sink_move(reader->splice, reader->channel, fd, offset + have, rest,
+			     reader->progress, err) < 0)
+		return -1;
+	reader->broken = false;
+	reader->counted += rest;
+	return 0;
+}
+
 /* The bytes of a DATA record go to the file at offset. */
 static int take_data(struct tree_reader *reader, int fd, uint64_t offset, struct error *err)
 {
@@ -161,6 +194,8 @@ static int take_data(struct tree_reader *reader, int fd, uint64_t offset, struct
 			return -1;
 		xfer_progress_mark(reader->progress);
 	}
+	if (reader->splice && reader->record.size >= SPLICE_LEAST_BYTES)
+		return take_spliced(reader, fd, offset, err);
 	for (uint64_t left = reader->record.size; left > 0;) {
 		/* Another record follows for sure: to ask for it too saves a read. */
 		size_t most = reader->size - WIRE_RECORD_BYTES;
@@ -169,7 +204,7 @@ static int take_data(struct tree_reader *reader, int fd, uint64_t offset, struct
 			return -1;
 		const unsigned char *bytes = reader->buffer + reader->start;
 		unit_coder_contents(reader->coder, bytes, wanted);
-		if (write_at(fd, bytes, wanted, offset, err) < 0)
+		if (write_contents(reader, fd, wanted, offset, err) < 0)
 			return -1;
 		count(reader, wanted);
 		reader->start += wanted;

@@ -5,6 +5,7 @@
 #define LINEFILL_TRANSPORTS_TREE_READER_H
 
 #include "harness/api/xfer.h"
+#include "transports/splice_sink.h"
 #include "transports/split_files.h"
 #include "transports/tree_sink.h"
 #include "transports/unit_coder.h"
@@ -14,8 +15,9 @@ struct tree_reader {
 	const struct channel *channel;
 	struct xfer_progress *progress;
 	struct tree_sink sink;
-	struct split_files *splits; /* NULL: parts of files are an error */
-	struct unit_coder *coder;   /* NULL: no sums, nothing packed, nothing that is there */
+	struct split_files *splits;       /* NULL: parts of files are an error */
+	struct unit_coder *coder;         /* NULL: no sums, nothing packed, nothing that is there */
+	const struct splice_sink *splice; /* NULL: contents are read and written */
 	unsigned char *buffer;
 	size_t size, start, end;      /* buffer[start, end) came and is not used yet */
 	uint64_t bytes, files;        /* of FILE records so far */
@@ -23,6 +25,7 @@ struct tree_reader {
 	uint64_t done;                /* FOLDER, LINK and FILE records taken to their end */
 	uint64_t counted;             /* of the current file: bytes counted as progress */
 	bool broken;                  /* the channel failed, or ended too early */
+	bool spliced;                 /* the last bytes did not come through the buffer */
 	struct wire_record record;    /* the current one, */
 	char path[WIRE_PATH_MAX + 1]; /* and its text */
 };

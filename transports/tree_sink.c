@@ -106,9 +106,24 @@ static int open_file(struct tree_sink *sink, const char *path, int flags, int *f
 	return 0;
 }
 
+static int take_touched(struct tree_sink *sink, const char *path, int *fd, struct error *err)
+{
+	const char *name;
+	int folder = beneath_enter(&sink->beneath, path, &name, err);
+	if (folder < 0)
+		return -1;
+	int taken = pretouch_take(sink->pretouch, path, folder, name, fd);
+	return taken < 0 ? failed("create", path, err) : taken;
+}
+
 int tree_sink_file(struct tree_sink *sink, const char *path, int *fd, struct error *err)
 {
-	return open_file(sink, path, O_CREAT | O_EXCL, fd, err);
+	int taken = sink->pretouch ? take_touched(sink, path, fd, err) : 0;
+	if (taken != 0)
+		return taken < 0 ? -1 : 0;
+	if (open_file(sink, path, O_CREAT | O_EXCL, fd, err) < 0)
+		return -1;
+	return sink->direct ? direct_io_begin(*fd, err) : 0;
 }
 
 int tree_sink_reopen(struct tree_sink *sink, const char *path, int *fd, struct error *err)

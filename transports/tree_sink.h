@@ -10,11 +10,15 @@
 
 #include "harness/api/manifest.h"
 #include "transports/beneath.h"
+#include "transports/direct_io.h"
+#include "transports/pretouch.h"
 
 struct tree_sink {
 	struct beneath beneath;
 	enum preserve preserve;
 	bool reuse; /* resume: folders, links and files of an earlier copy may be there */
+	struct pretouch *pretouch; /* files that are made already, or NULL */
+	struct direct_io *direct;  /* files bypass the page cache; or NULL */
 };
 
 int tree_sink_open(struct tree_sink *sink, const char *root, enum preserve preserve,

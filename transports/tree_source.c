@@ -72,6 +72,25 @@ static int find_data(struct source_file *file, uint64_t *hole_bytes, struct erro
 	return 0;
 }
 
+int tree_source_direct(struct source_file *file, struct direct_io *direct, struct error *err)
+{
+	if (direct_io_begin(file->fd, err) < 0)
+		return error_wrap(err, "source file %s", file->entry->path);
+	file->direct = direct;
+	return 0;
+}
+
+static ssize_t read_some(const struct source_file *file, void *buffer, size_t count)
+{
+	if (file->direct)
+		return direct_io_read(file->direct, file->fd, buffer, count, file->at);
+	ssize_t n;
+	do
+		n = pread(file->fd, buffer, count, (off_t)file->at);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
 int tree_source_read(struct source_file *file, void *buffer, size_t room,
 		     struct source_extent *extent, struct error *err)
 {
@@ -86,10 +105,7 @@ int tree_source_read(struct source_file *file, void *buffer, size_t room,
 	uint64_t left = file->data_end - file->at;
 	size_t wanted = left < room ? (size_t)left : room;
 	bool last = file->at + wanted == file->entry->size_bytes;
-	ssize_t n;
-	do
-		n = pread(file->fd, buffer, wanted + last, (off_t)file->at);
-	while (n < 0 && errno == EINTR);
+	ssize_t n = read_some(file, buffer, wanted + last);
 	if (n < 0)
 		return error_system(err, "read source file %s", file->entry->path);
 	if (n == 0 || (size_t)n > wanted)

@@ -9,6 +9,7 @@
 
 #include "harness/api/manifest.h"
 #include "transports/beneath.h"
+#include "transports/direct_io.h"
 
 /* A file, or a part of one, being read. */
 struct source_file {
@@ -17,6 +18,7 @@ struct source_file {
 	uint64_t at, end;  /* offsets: next byte, and where the part ends */
 	uint64_t data_end; /* no hole begins before this offset, as far as asked */
 	bool sparse;
+	struct direct_io *direct; /* the page cache is bypassed; or NULL */
 };
 
 /* What tree_source_read found at the old file->at: data bytes in the buffer, or a hole. */
@@ -29,6 +31,9 @@ struct source_extent {
 int tree_source_open_file(struct beneath *source, const struct manifest_entry *entry,
 			  uint64_t offset, uint64_t length, struct source_file *file,
 			  struct error *err) MUST_CHECK;
+/* From now on this file bypasses the page cache. */
+int tree_source_direct(struct source_file *file, struct direct_io *direct,
+		       struct error *err) MUST_CHECK;
 /* The next extent: a hole, or at most room bytes of data (room > 0; the buffer has room + 1 bytes,
  * so that a file that grew is seen). Call while file->at < file->end. */
 int tree_source_read(struct source_file *file, void *buffer, size_t room,

@@ -190,7 +190,9 @@ int tree_writer_part(struct tree_writer *writer, const struct tree_part *part, s
 	if (tree_source_open_file(&writer->source, part->entry, part->offset, part->length, &file,
 				  err) < 0)
 		return -1;
-	int result = put_file(writer, part, 0, err);
+	int result = writer->direct ? tree_source_direct(&file, writer->direct, err) : 0;
+	if (result == 0)
+		result = put_file(writer, part, 0, err);
 	while (result == 0 && file.at < file.end)
 		result = put_extent(writer, &file, err);
 	if (result == 0 && unit_coder_checks(writer->coder))

@@ -13,6 +13,7 @@ struct tree_writer {
 	struct xfer_progress *progress;
 	struct beneath source;
 	struct unit_coder *coder;        /* NULL: no sums, nothing packed */
+	struct direct_io *direct;        /* source files bypass the page cache; or NULL */
 	unsigned char *storage, *buffer; /* allocated; where records begin */
 	size_t block, size, used;
 	uint64_t bytes, files; /* of FILE records so far */

@@ -1,0 +1,153 @@
+/* What tcp's own options do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+#include "tests/contract/pair.h"
+#include "tests/contract/trees.h"
+#include "transports/registry.h"
+
+#define MIB (1u << 20)
+
+static char *base, *source_root, *sink_root;
+static struct manifest files;
+
+static int setup(void **state)
+{
+	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
+	struct error err = { 0 };
+	(void)state;
+	base = tree_temporary();
+	source_root = path_join(base, "source");
+	sink_root = path_join(base, "sink");
+	assert_int_equal(mkdir(source_root, 0700) | mkdir(sink_root, 0700), 0);
+	AUTO_FD fd = tree_open(source_root);
+	tree_folder(fd, "a", 0755);
+	tree_file(fd, "a/large", 3 * MIB + 17);
+	tree_file(fd, "small", 5);
+	return manifest_scan(&files, source_root, &options, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(folder_remove(base, NULL), 0);
+	manifest_free(&files);
+	free(base);
+	free(source_root);
+	free(sink_root);
+	return 0;
+}
+
+static int run(const char *options, struct pair_result *result, struct error *err)
+{
+	const struct pair_spec spec = {
+		.transport = transport_find("tcp"),
+		.options = options,
+		.source_root = source_root,
+		.sink_root = sink_root,
+		.scratch = base,
+		.files = &files,
+		.preserve = PRESERVE_MODE,
+		.seconds = 5,
+	};
+	assert_int_equal(folder_clear(sink_root, err), 0);
+	return pair_run(&spec, result, err);
+}
+
+static void test_memory_by_time(void **state)
+{
+	(void)state;
+	static const char *const options[] = { "memory=yes,time=0.3",
+					       "memory=yes,time=0.3,discard=kernel" };
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		struct pair_result result;
+		struct error err = { 0 };
+		if (run(options[i], &result, &err) < 0)
+			fail_msg("%s: %s", options[i], err.message);
+		assert_true(result.source.seconds >= 0.3 && result.source.seconds < 5);
+		assert_true(result.sink.report.counted_bytes > 0);
+		assert_int_equal(result.sink.report.counted_bytes, result.source.progress.bytes);
+		assert_true(result.source.report.io_calls > 0);
+		assert_true(result.sink.report.io_calls > 0);
+	}
+}
+
+/* 80 Mbit/s: 4 MiB take at least 0.4 s, less what leaves at once. */
+static void test_pacing(void **state)
+{
+	(void)state;
+	struct pair_result result;
+	struct error err = { 0 };
+	if (run("memory=yes,bytes=4MiB,pacing=80e6", &result, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_true(result.total_s > 0.3 && result.total_s < 3);
+}
+
+static void test_pinning(void **state)
+{
+	(void)state;
+	struct pair_result result;
+	struct error err = { 0 };
+	assert_int_equal(run("source_cpu=0,sink_cpu=0", &result, &err), 0);
+	assert_int_equal(run("sink_cpu=1023", &result, &err), -1);
+	assert_int_equal(result.sink.error.kind, ERROR_UNSUPPORTED);
+	assert_int_equal(run("source_cpu=first", &result, &err), -1);
+	assert_int_equal(result.source.error.kind, ERROR_CONFIG);
+}
+
+/* What has no meaning together is said before anything runs. */
+static void test_tcp_options_that_clash(void **state)
+{
+	(void)state;
+	static const char *const clashes[] = {
+		"memory=yes,pretouch=yes", "memory=yes,direct=yes",    "discard=kernel", "time=1",
+		"direct=yes,pretouch=yes", "direct=yes,receive=splice"
+	};
+	const struct transport *tcp = transport_find("tcp");
+	for (size_t i = 0; i < ARRAY_SIZE(clashes); i++) {
+		struct error err = { 0 };
+		AUTO_FREE void *options = calloc(1, tcp->options_size);
+		assert_int_equal(option_defaults(tcp->options, options, &err), 0);
+		assert_int_equal(tcp->check(tcp, options, PRESERVE_MODE, &err), 0);
+		assert_int_equal(option_set_all(tcp->options, options, clashes[i], &err), 0);
+		assert_int_equal(tcp->check(tcp, options, PRESERVE_MODE, &err), -1);
+		assert_int_equal(err.kind, ERROR_UNSUPPORTED);
+	}
+}
+
+/* Whatever was made before go has its name afterwards, and nothing else is there. */
+static void test_pretouch_leaves_the_copy_only(void **state)
+{
+	(void)state;
+	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
+	struct pair_result result;
+	struct manifest copy = { 0 };
+	struct error err = { 0 };
+	if (run("pretouch=yes", &result, &err) < 0 ||
+	    manifest_scan(&copy, sink_root, &options, &err) < 0 ||
+	    manifest_compare(&files, &copy, PRESERVE_MODE, &err) < 0)
+		fail_msg("%s", err.message);
+	manifest_free(&copy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_by_time),
+		cmocka_unit_test(test_pacing),
+		cmocka_unit_test(test_pinning),
+		cmocka_unit_test(test_tcp_options_that_clash),
+		cmocka_unit_test(test_pretouch_leaves_the_copy_only),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
