@@ -135,12 +135,14 @@ static int configure_proftpd(const struct ssh_kind_setup *setup, struct text *co
 	text_add(config, "ScoreboardFile none\nDelayEngine off\nWtmpLog off\nTransferLog none\n"
 			 "SystemLog none\nAllowOverwrite on\nUmask 022\nLoadModule mod_sftp.c\n"
 			 "SFTPEngine on\nSFTPAuthMethods publickey\nSFTPCompression delayed\n");
+	/* The keeper ends what hangs; proftpd would set an alarm anew for each packet. */
+	text_add(config, "TimeoutNoTransfer 0\nTimeoutStalled 0\n");
 	/* No other files that configure are looked for on the way, and no control socket is made.
 	 */
 	text_add(config, "<Global>\nAllowOverride off\n</Global>\n"
 			 "<IfModule mod_ctrls.c>\nControlsEngine off\n</IfModule>\n");
 	/* Names are bytes. */
-	text_add(config, "<IfModule mod_lang.c>\nUseEncoding off\n</IfModule>\n");
+	text_add(config, "<IfModule mod_lang.c>\nLangEngine off\nUseEncoding off\n</IfModule>\n");
 	if (geteuid() == 0)
 		text_add(config, "RootLogin on\n");
 	text_addf(config, "SFTPHostKey %s/host_key\nSFTPAuthorizedUserKeys file:%s/proftpd_keys\n",
