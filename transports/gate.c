@@ -171,14 +171,30 @@ static int welcome(struct gate *gate, struct error *err)
 	return 0;
 }
 
+/* Is there a place for it? One that broke before all were in gives way to the next. */
+static bool has_place(struct gate *gate, uint32_t stream, bool again)
+{
+	if (gate->fds[stream] < 0) {
+		gate->admitted++;
+		return true;
+	}
+	if (!again)
+		return false;
+	close(take_fd(&gate->fds[stream]));
+	return true;
+}
+
 static void admit(struct gate *gate, size_t i)
 {
 	struct caller *caller = &gate->caller[i];
+	const struct gate_call *call = gate->call;
+	bool again = call->again && wire_hello_is_again(caller->hello);
 	uint32_t stream;
-	if (wire_hello_check(caller->hello, gate->call->token, gate->streams, &stream) &&
-	    gate->fds[stream] < 0) {
+	if (wire_hello_check(caller->hello, call->token, gate->streams, &stream) &&
+	    has_place(gate, stream, again)) {
 		gate->fds[stream] = take_fd(&caller->fd);
-		gate->admitted++;
+		if (again)
+			*call->again |= UINT64_C(1) << stream;
 	}
 	drop(gate, i);
 }
@@ -357,7 +373,7 @@ int gate_connect_again(const struct gate_call *call, const struct endpoint *endp
 {
 	*fd = -1;
 	if (start_all(call, endpoint, fd, 1, err) == 0 &&
-	    introduce(call, *fd, stream, streams, err) == 0)
+	    introduce(call, *fd, stream, streams | WIRE_HELLO_AGAIN, err) == 0)
 		return 0;
 	close_all(fd, 1);
 	return error_wrap(err, "%s port %u", endpoint->host, endpoint->port);

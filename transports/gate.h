@@ -55,6 +55,8 @@ struct gate_call {
 	const struct socket_options *options; /* to connect */
 	const struct token *token;
 	struct io_limit limit;
+	uint64_t *again; /* gate_accept, of 64 streams at most: bit i is set where stream i's first
+			  * connection broke before it was let in, and this is another; or NULL */
 };
 
 /* Accepts until that many connections have shown the token, each for another stream; fds[i] is

@@ -17,12 +17,13 @@
  * that are incomplete (split_files.h) come on top. */
 #include "transports/multi.h"
 
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "transports/memory_stream.h"
 
 static const char *const checksum_names[] = { "none", "xxh3", NULL };
@@ -143,6 +144,7 @@ static int prepare_stream(struct multi_stream *stream, struct error *err)
 		.compress = options->compress,
 		.resume = options->resume,
 		.block = MULTI_BUFFER_BYTES,
+		.unit = options->block,
 	};
 	bool source = stream->multi->xfer->side == XFER_SOURCE;
 	stream->coder = unit_coder_new(&coder, stream->multi->xfer->side);
@@ -317,6 +319,28 @@ static int receive_all(struct multi *multi, struct error *err)
 	return 0;
 }
 
+/* Reads on until the source has read the answer and closes, a second at most: closed with data
+ * unread, the connection would be reset and the answer lost. Our own direction stays open for the
+ * same reason, and as stop_streams ended the other one, the end of the stream says nothing. */
+static void drain_first(const struct multi *multi)
+{
+	static const struct timespec pause = { .tv_nsec = 5 * NS_PER_MS };
+	static const size_t at_once = 1 << 20;
+	int fd = multi->streams[0].fd;
+	int64_t end_ns = clock_deadline_ns(1);
+	while (clock_now_ns() < end_ns) {
+		struct tcp_info info;
+		socklen_t length = sizeof(info);
+		/* MSG_TRUNC on a stream socket drops the bytes without copying them. */
+		while (recv(fd, NULL, at_once, MSG_TRUNC | MSG_DONTWAIT) > 0)
+			;
+		if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0 ||
+		    info.tcpi_state != TCP_ESTABLISHED)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 int multi_receive(struct xfer *xfer, struct error *err)
 {
 	struct multi *multi = xfer->private;
@@ -327,7 +351,7 @@ int multi_receive(struct xfer *xfer, struct error *err)
 		return 0;
 	if (multi->streams[0].fd >= 0) {
 		wire_answer_failure(&multi->streams[0].channel, &why);
-		channel_drain_socket(multi->streams[0].fd, 1);
+		drain_first(multi);
 	}
 	*err = why;
 	return -1;

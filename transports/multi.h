@@ -53,6 +53,7 @@ struct multi_stream {
 	pthread_t thread;
 	struct channel channel;
 	unsigned revivals;
+	bool again;     /* already the first connection here replaces another */
 	bool closing;   /* no other connection can take this one's place any more */
 	bool told;      /* source: the sink has said why it failed */
 	uint64_t round; /* sink: where the current round of units began */
@@ -96,6 +97,8 @@ struct multi {
 void multi_fail(struct multi *multi, const struct error *why);
 /* Why another stream failed, if one did. */
 int multi_check(struct multi *multi, struct error *err) MUST_CHECK;
+/* Waits, with the mutex held, until something below it changes or the seconds pass. */
+void multi_wait_change(struct multi *multi, double seconds);
 /* Takes this connection for the stream. */
 void multi_use(struct multi_stream *stream, int fd);
 

@@ -85,12 +85,16 @@ int multi_open_lines(struct multi *multi, struct error *err)
 {
 	struct gate_call call = call_of(multi);
 	int fds[MULTI_STREAMS_MAX];
+	uint64_t again = 0;
+	call.again = &again;
 	int result = connects(multi) ? gate_connect(&call, &multi->endpoint, fds, multi->count, err)
 				     : gate_accept(&call, fds, multi->count, err);
 	if (result < 0)
 		return -1;
-	for (uint32_t i = 0; i < multi->count; i++)
+	for (uint32_t i = 0; i < multi->count; i++) {
 		multi_use(&multi->streams[i], fds[i]);
+		multi->streams[i].again = again >> i & 1;
+	}
 	return connects(multi) || multi->options->memory ? 0 : start_gate(multi, err);
 }
 
@@ -115,8 +119,7 @@ void multi_close_lines(struct multi *multi)
 	}
 }
 
-/* Waits for others to fail, to close, or for a connection. */
-static void wait_change(struct multi *multi, double seconds)
+void multi_wait_change(struct multi *multi, double seconds)
 {
 	int64_t end = clock_deadline_ns(seconds);
 	struct timespec until = { .tv_sec = end / NS_PER_S, .tv_nsec = end % NS_PER_S };
@@ -151,7 +154,7 @@ static int accept_again(struct multi_stream *stream, int *fd, struct error *err)
 		result = over(multi, end_ns, &why, err);
 		if (result < 0)
 			break;
-		wait_change(multi, RETRY_S);
+		multi_wait_change(multi, RETRY_S);
 	}
 	*fd = stream->spare;
 	stream->spare = -1;
@@ -179,7 +182,7 @@ static int connect_again(struct multi_stream *stream, int *fd, struct error *err
 				       &ignored) == 0)
 			return 0;
 		pthread_mutex_lock(&multi->mutex);
-		wait_change(multi, RETRY_S);
+		multi_wait_change(multi, RETRY_S);
 		pthread_mutex_unlock(&multi->mutex);
 	}
 }

@@ -1,20 +1,41 @@
 /* The sink's side of a stream: takes what comes, says after each round what was good, and goes on
  * with another connection when one breaks. */
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "transports/multi.h"
 
-/* Nothing is written before all folders are there. */
-static int wait_ready(struct multi *multi, struct error *err)
+/* How often a stream that waits looks whether its connection still holds, in s. */
+#define LOOK_S 0.05
+
+/* Did the connection end before it brought anything? */
+static bool has_ended(const struct multi_stream *stream)
 {
+	char byte;
+	ssize_t n = recv(stream->channel.in, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/* Nothing is written before all folders are there. If the connection breaks before the source has
+ * seen it, the source waits, too: another one must take its place. */
+static int wait_ready(struct multi_stream *stream, struct error *err)
+{
+	struct multi *multi = stream->multi;
+	int result = 0;
 	pthread_mutex_lock(&multi->mutex);
-	while (!multi->ready && !multi->failed)
-		pthread_cond_wait(&multi->changed, &multi->mutex);
-	bool failed = multi->failed;
-	if (failed)
-		*err = multi->error;
+	while (result == 0 && !multi->ready) {
+		stream->reader.broken = has_ended(stream);
+		if (multi->failed)
+			*err = multi->error;
+		else if (stream->reader.broken)
+			error_set(err, ERROR_PEER, 0, "the source closed a connection too early");
+		else
+			multi_wait_change(multi, LOOK_S);
+		if (multi->failed || stream->reader.broken)
+			result = -1;
+	}
 	pthread_mutex_unlock(&multi->mutex);
-	return failed ? -1 : 0;
+	return result;
 }
 
 static void set_ready(struct multi *multi)
@@ -77,6 +98,8 @@ static int end_stream(struct multi_stream *stream, struct error *err)
 /* All that comes on one connection. */
 static int receive(struct multi_stream *stream, struct error *err)
 {
+	if (stream->index != 0 && wait_ready(stream, err) < 0)
+		return -1;
 	for (;;) {
 		int result = 0;
 		if (tree_reader_next_stop(&stream->reader, err) < 0)
@@ -103,9 +126,8 @@ int multi_sink_serve(struct multi_stream *stream, struct error *err)
 	reader->splits = multi->splits;
 	reader->coder = stream->coder;
 	reader->sink.reuse = multi->options->resume;
-	if (stream->index != 0 && wait_ready(multi, err) < 0)
-		return -1;
-	for (bool agreed = true;; agreed = send_state(stream, err) == 0) {
+	for (bool agreed = !stream->again || send_state(stream, err) == 0;;
+	     agreed = send_state(stream, err) == 0) {
 		if (agreed && receive(stream, err) == 0)
 			return 0;
 		int revived = reader->broken ? multi_revive(stream, err) : -1;

@@ -201,7 +201,8 @@ int multi_source_serve(struct multi_stream *stream, struct error *err)
 	if (tree_writer_start(writer, xfer->root, &stream->channel, xfer->progress, err) < 0)
 		return -1;
 	writer->coder = stream->coder;
-	for (bool agreed = true;; agreed = read_state(stream, err) == 0) {
+	for (bool agreed = !stream->again || read_state(stream, err) == 0;;
+	     agreed = read_state(stream, err) == 0) {
 		if (agreed && send_all(stream, err) == 0)
 			return 0;
 		/* The sink's own words are better than that the connection is gone. */

@@ -206,6 +206,9 @@ int unit_coder_compare(struct unit_coder *coder, int fd, const struct split_part
 		       const struct wire_record *wanted, bool *same, struct error *err)
 {
 	struct wire_record found;
+	if (part->length > coder->options.unit)
+		return error_set(err, ERROR_PEER, 0, "the peer asked for %llu bytes at once",
+				 (unsigned long long)part->length);
 	if (unit_coder_describe(coder, fd, part, &found, err) < 0)
 		return -1;
 	*same = found.size == wanted->size && found.extra == wanted->extra;

@@ -15,6 +15,7 @@ struct unit_coder_options {
 	bool resume;   /* the sink is asked what it has */
 	int compress;  /* zlib level; 0 is none */
 	size_t block;  /* bytes of contents that one record carries at most */
+	uint64_t unit; /* bytes of a unit at most: what one SAME may make the sink read */
 };
 
 struct unit_coder;

@@ -62,7 +62,12 @@ bool wire_hello_check(const unsigned char bytes[WIRE_HELLO_BYTES], const struct 
 		difference |= (unsigned char)(bytes[8 + i] ^ token->bytes[i]);
 	*stream = get32(bytes + 24);
 	return difference == 0 && memcmp(bytes, magic, sizeof(magic)) == 0 &&
-	       get32(bytes + 28) == streams && *stream < streams;
+	       (get32(bytes + 28) & ~WIRE_HELLO_AGAIN) == streams && *stream < streams;
+}
+
+bool wire_hello_is_again(const unsigned char bytes[WIRE_HELLO_BYTES])
+{
+	return get32(bytes + 28) & WIRE_HELLO_AGAIN;
 }
 
 void wire_record_encode(unsigned char bytes[WIRE_RECORD_BYTES], const struct wire_record *record)

@@ -54,12 +54,17 @@ struct wire_record {
 	uint64_t size, extra;
 };
 
+/* With streams in a hello: this connection takes the place of one that broke. */
+#define WIRE_HELLO_AGAIN 0x80000000u
+
 void wire_hello_encode(unsigned char bytes[WIRE_HELLO_BYTES], const struct token *token,
 		       uint32_t stream, uint32_t streams);
 /* False for another format, another number of streams or another token; compares the token in
  * constant time. */
 bool wire_hello_check(const unsigned char bytes[WIRE_HELLO_BYTES], const struct token *token,
 		      uint32_t streams, uint32_t *stream);
+/* Of one that was checked. */
+bool wire_hello_is_again(const unsigned char bytes[WIRE_HELLO_BYTES]);
 
 void wire_record_encode(unsigned char bytes[WIRE_RECORD_BYTES], const struct wire_record *record);
 /* Checks the type and that the text is as long as the type allows. */

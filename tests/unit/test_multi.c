@@ -218,6 +218,7 @@ static void test_cut(void **state)
 {
 	static const struct proxy plans[] = {
 
+		{ .cut_after = 1, .cuts = 2 },           { .cut_after = 40, .cuts = 2 },
 		{ .cut_after = 20000, .cuts = 3 },       { .cut_after = 300000, .cuts = 4 },
 		{ .cut_after = 5 * MIB, .cuts = 3 },     { .cut_after = 9 * MIB, .cuts = 6 },
 		{ .cut_after = 3 * MIB / 2, .cuts = 7 },
