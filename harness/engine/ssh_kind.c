@@ -181,8 +181,9 @@ static const struct ssh_kind kinds[] = {
 	{
 		.name = "proftpd",
 		.program = "proftpd",
-		.package = "packages proftpd-core and proftpd-mod-crypto",
+		.package = "apt-get install proftpd-core proftpd-mod-crypto",
 		.argv = { "-n", "-c" },
+		.test_flag = "-t", /* its module may be missing */
 		.version_flag = "-v",
 		.version_mark = "ProFTPD Version ",
 		.none_cipher = true,

@@ -28,6 +28,8 @@ struct ssh_kind {
 	const char *name; /* what a transport's needs say */
 	const char *program, *package;
 	const char *argv[SSH_KIND_ARGV]; /* after the program; the configuration's path follows */
+	const char *test_flag; /* with it before argv the program only tries its configuration; or
+				  NULL */
 	const char *version_flag, *version_mark; /* how the version is asked, and where it starts */
 	bool privsep_folder;                     /* as root it insists on /run/sshd */
 	bool none_cipher;                        /* it knows the cipher "none" */

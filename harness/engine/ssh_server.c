@@ -87,6 +87,32 @@ static int ensure_privsep_folder(const struct ssh_server *server, struct workspa
 	return workspace_hold_folder(workspace, PRIVSEP_FOLDER, err);
 }
 
+/* A server that lacks a part would only hang up on clients. */
+static int try_config(const struct ssh_server *server, const struct io_limit *limit,
+		      struct error *err)
+{
+	const struct ssh_kind *kind = server->kind;
+	const char *argv[SSH_KIND_ARGV + 3] = { server->program, kind->test_flag };
+	const struct child_spec spec = { .argv = argv, .input = -1 };
+	AUTO_TEXT output = { 0 };
+	size_t count = 2;
+	int status = 0;
+	if (!kind->test_flag)
+		return 0;
+	for (size_t i = 0; kind->argv[i]; i++)
+		argv[count++] = kind->argv[i];
+	argv[count] = server->config;
+	if (child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
+		return -1;
+	if (status == 0)
+		return 0;
+	char *text = text_trim(output.data ? output.data : (char[]){ "" });
+	char *last = strrchr(text, '\n');
+	return error_set(err, ERROR_UNAVAILABLE, status,
+			 "the server of %s (%s brings it) refuses its configuration: %s",
+			 kind->name, kind->package, last ? last + 1 : text);
+}
+
 int ssh_server_start(struct ssh_server *server, struct workspace *workspace,
 		     const struct ssh_server_spec *spec, const struct io_limit *limit,
 		     struct error *err)
@@ -120,6 +146,8 @@ int ssh_server_start(struct ssh_server *server, struct workspace *workspace,
 	AUTO_TEXT config = { 0 };
 	if (kind->configure(&setup, &config, limit, err) < 0 ||
 	    file_write_all(server->config, text_string(&config), config.length, 0600, err) < 0)
+		return -1;
+	if (try_config(server, limit, err) < 0)
 		return -1;
 	const char *argv[SSH_KIND_ARGV + 2] = { server->program };
 	size_t count = 1;
