@@ -27,6 +27,7 @@
 #include "transports/memory_stream.h"
 
 static const char *const checksum_names[] = { "none", "xxh3", NULL };
+static const char *const receive_names[] = { "auto", "read", NULL };
 static const char *const compress_names[] = { "no", "1", "2", "3", "4", "5",
 					      "6",  "7", "8", "9", NULL };
 
@@ -74,6 +75,12 @@ const struct option_def multi_option_defs[] = {
 	  .offset = offsetof(struct multi_options, resume),
 	  .fallback = "no",
 	  .help = "compare with what an earlier copy left, send only the rest" },
+	{ .name = "receive",
+	  .type = OPTION_CHOICE,
+	  .offset = offsetof(struct multi_options, receive),
+	  .fallback = "auto",
+	  .choices = receive_names,
+	  .help = "auto: large files by splice, unless there is a checksum; read: by a buffer" },
 	{ .name = "rate",
 	  .type = OPTION_NUMBER,
 	  .offset = offsetof(struct multi_options, rate_bps),
@@ -115,6 +122,9 @@ uint32_t multi_streams(const void *options)
 	return (uint32_t)((const struct multi_options *)options)->streams;
 }
 
+/* Of receive_names. */
+enum { RECEIVE_AUTO, RECEIVE_READ };
+
 static struct multi *multi_new(struct xfer *xfer)
 {
 	struct multi *multi = calloc(1, sizeof(*multi));
@@ -132,8 +142,20 @@ static struct multi *multi_new(struct xfer *xfer)
 		stream->multi = multi;
 		stream->index = i;
 		stream->fd = stream->spare = -1;
+		stream->splice = SPLICE_SINK_NONE;
 	}
 	return multi;
+}
+
+static int prepare_sink(struct multi_stream *stream, struct error *err)
+{
+	const struct multi_options *options = stream->multi->options;
+	if (tree_reader_init(&stream->reader, MULTI_BUFFER_BYTES, err) < 0)
+		return -1;
+	/* What is spliced is not seen, and so not summed up. */
+	if (options->memory || options->checksum || options->receive == RECEIVE_READ)
+		return 0;
+	return splice_sink_open(&stream->splice, err);
 }
 
 static int prepare_stream(struct multi_stream *stream, struct error *err)
@@ -149,7 +171,7 @@ static int prepare_stream(struct multi_stream *stream, struct error *err)
 	bool source = stream->multi->xfer->side == XFER_SOURCE;
 	stream->coder = unit_coder_new(&coder, stream->multi->xfer->side);
 	if (!source)
-		return tree_reader_init(&stream->reader, MULTI_BUFFER_BYTES, err);
+		return prepare_sink(stream, err);
 	stream->log.batches = calloc(WIRE_ROUND_MAX, sizeof(stream->log.batches[0]));
 	stream->faulty = calloc(WIRE_FAULTS_MAX, sizeof(stream->faulty[0]));
 	if (!stream->log.batches || !stream->faulty)
@@ -376,6 +398,7 @@ void multi_cleanup(struct xfer *xfer)
 		struct multi_stream *stream = &multi->streams[i];
 		tree_writer_free(&stream->writer);
 		tree_reader_free(&stream->reader);
+		splice_sink_close(&stream->splice);
 		unit_coder_free(stream->coder);
 		free(stream->log.batches);
 		free(stream->faulty);

@@ -29,6 +29,7 @@
 struct multi_options {
 	uint64_t streams, block, bytes;
 	int checksum, compress; /* none or xxh3; zlib's level */
+	int receive;            /* auto or read */
 	bool memory, resume;
 	double rate_bps;
 	struct socket_options socket;
@@ -60,6 +61,7 @@ struct multi_stream {
 	struct unit_coder *coder;
 	struct tree_writer writer; /* source */
 	struct tree_reader reader; /* sink */
+	struct splice_sink splice; /* sink */
 	struct multi_log log;      /* source */
 	uint64_t *faulty;          /* source: room for the sink's states */
 	/* Source: bytes, units and whole files that are known to have arrived. */

@@ -125,6 +125,7 @@ int multi_sink_serve(struct multi_stream *stream, struct error *err)
 		return -1;
 	reader->splits = multi->splits;
 	reader->coder = stream->coder;
+	reader->splice = stream->splice.in >= 0 ? &stream->splice : NULL;
 	reader->sink.reuse = multi->options->resume;
 	for (bool agreed = !stream->again || send_state(stream, err) == 0;;
 	     agreed = send_state(stream, err) == 0) {

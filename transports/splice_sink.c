@@ -53,7 +53,7 @@ static int put_from_pipe(const struct splice_sink *sink, int fd, uint64_t offset
 	return 0;
 }
 
-int splice_sink_move(const struct splice_sink *sink, const struct channel *channel, int fd,
+int splice_sink_move(struct splice_sink *sink, const struct channel *channel, int fd,
 		     uint64_t offset, uint64_t count, struct xfer_progress *progress,
 		     struct error *err)
 {
@@ -79,6 +79,7 @@ int splice_sink_move(const struct splice_sink *sink, const struct channel *chann
 		if (put_from_pipe(sink, fd, offset, (size_t)n, err) < 0)
 			return -1;
 		xfer_progress_add(progress, (uint64_t)n);
+		sink->moved += (uint64_t)n;
 		offset += (uint64_t)n;
 		count -= (uint64_t)n;
 	}

@@ -14,6 +14,7 @@
 struct splice_sink {
 	int in, out; /* of the pipe */
 	size_t size;
+	uint64_t moved; /* bytes so far */
 };
 #define SPLICE_SINK_NONE ((struct splice_sink){ .in = -1, .out = -1 })
 
@@ -21,7 +22,7 @@ int splice_sink_open(struct splice_sink *sink, struct error *err) MUST_CHECK;
 /* Safe on SPLICE_SINK_NONE. */
 void splice_sink_close(struct splice_sink *sink);
 /* Moves count bytes from the channel's socket to the file at offset, counting them. */
-int splice_sink_move(const struct splice_sink *sink, const struct channel *channel, int fd,
+int splice_sink_move(struct splice_sink *sink, const struct channel *channel, int fd,
 		     uint64_t offset, uint64_t count, struct xfer_progress *progress,
 		     struct error *err) MUST_CHECK;
 

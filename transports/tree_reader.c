@@ -175,14 +175,14 @@ static int take_spliced(struct tree_reader *reader, int fd, uint64_t offset, str
 	reader->start += have;
 	count(reader, have);
 	uint64_t rest = reader->record.size - have;
+	uint64_t before = reader->splice->moved;
 	reader->spliced = rest > 0;
 	reader->broken = true;
-	if (splice_sink_move(reader->splice, reader->channel, fd, offset + have, rest,
-			     reader->progress, err) < 0)
-		return -1;
-	reader->broken = false;
-	reader->counted += rest;
-	return 0;
+	int result = splice_sink_move(reader->splice, reader->channel, fd, offset + have, rest,
+				      reader->progress, err);
+	reader->broken = result < 0;
+	reader->counted += reader->splice->moved - before;
+	return result;
 }
 
 /* The bytes of a DATA record go to the file at offset. */

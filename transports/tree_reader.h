@@ -15,9 +15,9 @@ struct tree_reader {
 	const struct channel *channel;
 	struct xfer_progress *progress;
 	struct tree_sink sink;
-	struct split_files *splits;       /* NULL: parts of files are an error */
-	struct unit_coder *coder;         /* NULL: no sums, nothing packed, nothing that is there */
-	const struct splice_sink *splice; /* NULL: contents are read and written */
+	struct split_files *splits; /* NULL: parts of files are an error */
+	struct unit_coder *coder;   /* NULL: no sums, nothing packed, nothing that is there */
+	struct splice_sink *splice; /* NULL: contents are read and written */
 	unsigned char *buffer;
 	size_t size, start, end;      /* buffer[start, end) came and is not used yet */
 	uint64_t bytes, files;        /* of FILE records so far */

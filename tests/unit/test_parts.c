@@ -111,11 +111,40 @@ static void test_largest_first(void **state)
 	manifest_free(&manifest);
 }
 
+/* What was put back comes again, with its count of tries, before anything else. */
+static void test_put_back(void **state)
+{
+	static const uint64_t sizes[] = { 3 * MIB, 100, 200 };
+	struct manifest manifest = { 0 };
+	struct part_batch first, small, again;
+	(void)state;
+	add_files(&manifest, sizes, ARRAY_SIZE(sizes));
+	struct part_queue *queue = part_queue_new(&manifest, MIB);
+	assert_true(part_queue_take(queue, &first));
+	assert_int_equal(first.tries, 0);
+	first.tries++;
+	part_queue_put_back(queue, &first);
+	assert_true(part_queue_take(queue, &again));
+	assert_memory_equal(&again, &first, sizeof(first));
+	assert_int_equal(part_queue_bytes(queue, &first), MIB);
+	for (int i = 0; i < 3; i++)
+		assert_true(part_queue_take(queue, &small));
+	assert_int_equal(small.count, 2);
+	assert_int_equal(part_queue_bytes(queue, &small), 300);
+	assert_false(part_queue_take(queue, &again));
+	part_queue_put_back(queue, &small);
+	assert_true(part_queue_take(queue, &again));
+	assert_false(part_queue_take(queue, &again));
+	part_queue_free(queue);
+	manifest_free(&manifest);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_largest_first),
+		cmocka_unit_test(test_put_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
