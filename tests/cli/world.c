@@ -62,26 +62,39 @@ static int own_mounts(void)
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
-/* sshd and ssh ask the user database: in here it has one line more. */
-static int add_user(const struct world *world)
+/* In here the file has one line more. */
+static int add_line(const char *path, const char *line)
 {
-	char path[] = "/tmp/lf-passwd-XXXXXX";
+	char copy[] = "/tmp/lf-users-XXXXXX";
 	AUTO_TEXT lines = { 0 };
 	AUTO_FREE char *old = NULL;
-	if (file_read_all("/etc/passwd", PASSWD_MAX, &old, NULL, NULL) < 0)
+	if (file_read_all(path, PASSWD_MAX, &old, NULL, NULL) < 0)
 		return -1;
-	text_addf(&lines, "%s\nlinefill-test:x:%u:%u::%s:/bin/sh\n", old, (unsigned)world->uid,
-		  (unsigned)world->uid, world->home ? world->home : "/");
-	AUTO_FD fd = mkstemp(path);
+	text_addf(&lines, "%s\n%s\n", old, line);
+	AUTO_FD fd = mkstemp(copy);
 	if (fd < 0)
 		return -1;
 	int outcome = write(fd, lines.data, lines.length) == (ssize_t)lines.length &&
 				      fchmod(fd, 0644) == 0 &&
-				      mount(path, "/etc/passwd", NULL, MS_BIND, NULL) == 0
+				      mount(copy, path, NULL, MS_BIND, NULL) == 0
 			      ? 0
 			      : -1;
-	unlink(path); /* the mount keeps it */
+	unlink(copy); /* the mount keeps it */
 	return outcome;
+}
+
+/* SSH servers and clients ask the databases of users and groups. */
+static int add_user(const struct world *world)
+{
+	AUTO_TEXT user = { 0 };
+	AUTO_TEXT group = { 0 };
+	text_addf(&user, "linefill-test:x:%u:%u::%s:/bin/sh", (unsigned)world->uid,
+		  (unsigned)world->uid, world->home ? world->home : "/");
+	text_addf(&group, "linefill-test:x:%u:", (unsigned)world->uid);
+	return add_line("/etc/passwd", text_string(&user)) < 0 ||
+			       add_line("/etc/group", text_string(&group)) < 0
+		       ? -1
+		       : 0;
 }
 
 static int become_user(uid_t uid)
