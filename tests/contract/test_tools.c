@@ -167,7 +167,7 @@ static void run_all(struct bench *bench, const char *preserve, const char *insta
 	for (size_t i = 0; i < subjects_count; i++) {
 		/* It moves nothing unless it is told to. */
 		bool is_null = strcmp(subjects[i].name, "null") == 0;
-		snprintf(cases[i], sizeof(cases[i]), "%s:%sinstances=%s", subjects[i].name,
+		snprintf(cases[i], sizeof(cases[i]), "%.64s:%sinstances=%.8s", subjects[i].name,
 			 is_null ? "copy=yes," : "", instances);
 		arguments[count++] = "-t";
 		arguments[count++] = cases[i];
