@@ -37,7 +37,7 @@ struct socket_options {
 		{ .name = "nodelay",                                                       \
 		  .type = OPTION_FLAG,                                                     \
 		  .offset = offsetof(owner, socket.nodelay),                               \
-		  .fallback = "no",                                                        \
+		  .fallback = "yes",                                                       \
 		  .help = "set TCP_NODELAY" },                                             \
 	{                                                                                  \
 		.name = "congestion", .type = OPTION_TEXT,                                 \

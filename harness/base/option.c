@@ -326,7 +326,7 @@ void option_help(const struct option_def *defs, int indent, struct text *out)
 		text_addf(&left, "%s=", def->name);
 		kind_text(def, &left);
 		text_addf(out, "%*s%-28s %s", indent, "", text_string(&left), def->help);
-		text_addf(out, " (default: %s)\n", *def->fallback ? def->fallback : "none");
+		text_addf(out, " (default: %s)\n", *def->fallback ? def->fallback : "not set");
 	}
 }
 

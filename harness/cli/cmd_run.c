@@ -22,7 +22,8 @@
 #include "results/summary.h"
 #include "results/ttcp.h"
 
-#define RESULTS_FOLDER "linefill-results"
+#define RESULTS_FOLDER   "linefill-results"
+#define FOLDERS_A_SECOND 100
 
 /* Arguments that may come again and again; ends with NULL. */
 struct list {
@@ -222,23 +223,39 @@ static int print_plan(const struct study *study)
 
 /* ---- the results folder ---- */
 
-static int make_folder(const struct study *study, const char *out, char **folder, struct error *err)
+/* Named by the second; studies that begin within one get a number. */
+static int make_default_folder(const struct study *study, char **folder, struct error *err)
 {
 	char now[CLOCK_UTC_SIZE];
-	bool empty = true;
-	AUTO_TEXT path = { 0 };
 	clock_utc_compact(now);
-	if (out)
-		text_add(&path, out);
-	else
+	if (folder_make_all(RESULTS_FOLDER, err) < 0)
+		return -1;
+	for (unsigned number = 1; number <= FOLDERS_A_SECOND; number++) {
+		AUTO_TEXT path = { 0 };
 		text_addf(&path, RESULTS_FOLDER "/%s-%s", study->name, now);
-	if (folder_make_all(text_string(&path), err) < 0 ||
-	    folder_is_empty(text_string(&path), &empty, err) < 0)
+		if (number > 1)
+			text_addf(&path, "-%u", number);
+		if (mkdir(text_string(&path), 0777) == 0) {
+			*folder = text_take(&path);
+			return 0;
+		}
+		if (errno != EEXIST)
+			return error_system(err, "make folder %s", text_string(&path));
+	}
+	return error_set(err, ERROR_SYSTEM, EEXIST, "no free name in " RESULTS_FOLDER);
+}
+
+static int make_folder(const struct study *study, const char *out, char **folder, struct error *err)
+{
+	bool empty = true;
+	if (!out)
+		return make_default_folder(study, folder, err);
+	if (folder_make_all(out, err) < 0 || folder_is_empty(out, &empty, err) < 0)
 		return -1;
 	if (!empty)
 		return error_set(err, ERROR_CONFIG, 0,
-				 "%s is not empty: results go to a new folder", text_string(&path));
-	*folder = text_take(&path);
+				 "%s is not empty: results go to a new folder", out);
+	*folder = strdup(out);
 	return 0;
 }
 
@@ -260,8 +277,7 @@ static int print_results(const char *folder, bool ttcp)
 	printf("\n%s", text_string(&table));
 	if (report_write(folder, &err) < 0) {
 		cli_fail(&err);
-		if (access(report, F_OK) < 0)
-			return CLI_RUNS_FAILED;
+		return CLI_RUNS_FAILED;
 	}
 	whole = realpath(report, NULL);
 	printf("\nReport: %s\n", whole ? whole : report);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "datasets/registry.h"
 #include "harness/base/cleanup.h"
@@ -259,12 +260,32 @@ static void name_study(struct study *study, const char *file)
 	study->name = copy(base);
 }
 
+/* Both ends are on this host, so what cannot work can be said before anything is made. */
+static int check_location(const char *key, const char *location, struct error *err)
+{
+	struct stat status;
+	if (!location[0] || strcmp(location, "ram") == 0)
+		return 0;
+	if (location[0] != '/' || !path_is_plain(location))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "[dataset] %s = %s: ram, or an absolute path of letters, digits "
+				 "and ._/@%%+=,- is expected",
+				 key, location);
+	if (stat(location, &status) < 0 || !S_ISDIR(status.st_mode))
+		return error_set(err, ERROR_CONFIG, 0, "[dataset] %s = %s: there is no such folder",
+				 key, location);
+	return 0;
+}
+
 static int check_together(const struct study *study, struct error *err)
 {
 	if (study->cases_count == 0)
 		return error_set(err, ERROR_CONFIG, 0,
 				 "there is no case to run: name a study file (`linefill list "
 				 "studies`) or a transport (-t scp)");
+	if (check_location("location", study->place.location, err) < 0 ||
+	    check_location("target", study->place.target, err) < 0)
+		return -1;
 	bool in_place =
 		study->dataset->in_place && study->dataset->in_place(study->dataset_options);
 	if (study->settings.cache == CACHE_COLD && !in_place &&

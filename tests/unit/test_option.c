@@ -188,7 +188,7 @@ static void test_help(void **state)
 	assert_non_null(strstr(text_string(&text), "  fast=yes|no"));
 	assert_non_null(strstr(text_string(&text), "cipher=none|aes|chacha"));
 	assert_non_null(strstr(text_string(&text), "(default: 64KiB)"));
-	assert_non_null(strstr(text_string(&text), "(default: none)"));
+	assert_non_null(strstr(text_string(&text), "(default: not set)"));
 }
 
 static void test_bad_table(void **state)
