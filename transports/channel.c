@@ -8,7 +8,8 @@
 
 #define HASTE_S 1.0
 
-/* From this many wanted bytes on it pays to be woken once for all of them. */
+/* From this many wanted bytes on it pays to be woken once for all of them, and what is sent is
+ * worth a look beforehand. */
 #define WAIT_FOR_ALL_BYTES (64u << 10)
 
 /* At most so many bytes are waited for in one go: the sender should never run dry. */
@@ -76,21 +77,30 @@ static ssize_t socket_read(const struct channel *channel, void *bytes, size_t le
 	return (ssize_t)done;
 }
 
-/* Waits for room; what can be read before that is an answer that came early, or the end. */
-static int wait_for_room(const struct channel *channel, struct error *err)
+/* What can be read while there is still something to send is an answer that came early, or the
+ * end. */
+static int check_silence(const struct channel *channel, struct error *err)
 {
 	char byte;
-	if (io_wait(channel->out, POLLIN | POLLOUT, &channel->limit, err) < 0)
-		return -1;
 	if (recv(channel->out, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0)
 		return error_set(err, ERROR_PEER, 0, "the peer stopped taking data");
 	return 0;
+}
+
+static int wait_for_room(const struct channel *channel, struct error *err)
+{
+	if (io_wait(channel->out, POLLIN | POLLOUT, &channel->limit, err) < 0)
+		return -1;
+	return check_silence(channel, err);
 }
 
 static int socket_write(const struct channel *channel, const void *bytes, size_t count,
 			struct error *err)
 {
 	if (channel_check_limit(channel, err) < 0)
+		return -1;
+	/* A sink that failed may go on reading, so that there is always room. */
+	if (count >= WAIT_FOR_ALL_BYTES && check_silence(channel, err) < 0)
 		return -1;
 	for (size_t done = 0; done < count;) {
 		channel_count_call(channel);

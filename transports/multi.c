@@ -267,13 +267,23 @@ static int move(struct multi_stream *stream, struct error *err)
 							: multi_sink_serve(stream, err);
 }
 
+static void set_rests(struct multi *multi)
+{
+	pthread_mutex_lock(&multi->mutex);
+	multi->rests = true;
+	pthread_mutex_unlock(&multi->mutex);
+}
+
 static void *serve_stream(void *argument)
 {
 	struct multi_stream *stream = argument;
 	struct multi *multi = stream->multi;
 	struct error why = { 0 };
-	if (move(stream, &why) == 0)
+	if (move(stream, &why) == 0) {
+		if (stream->index == 0 && multi->xfer->side == XFER_SOURCE)
+			set_rests(multi);
 		return NULL;
+	}
 	/* The sink learns the reason on this stream before the others go away. */
 	if (multi->xfer->side == XFER_SOURCE && !multi->options->memory)
 		tree_writer_fail(&stream->writer, &why);

@@ -90,6 +90,7 @@ struct multi {
 	pthread_mutex_t mutex; /* for what follows */
 	pthread_cond_t changed;
 	bool ready;  /* sink: all folders are there */
+	bool rests;  /* source: stream 0 has ended, only the sink's answer is still to come on it */
 	bool closed; /* sink: the source says that all has been sent */
 	bool failed;
 	struct error error; /* the first that says more than "the peer went away" */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "transports/multi.h"
 
@@ -126,6 +127,13 @@ void multi_wait_change(struct multi *multi, double seconds)
 	pthread_cond_clockwait(&multi->changed, &multi->mutex, CLOCK_MONOTONIC, &until);
 }
 
+/* Source: stream 0 has ended, and yet the sink speaks on it: it has failed. */
+static bool has_spoken(const struct multi *multi)
+{
+	char byte;
+	return multi->rests && recv(multi->streams[0].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
 static int over(const struct multi *multi, int64_t end_ns, const struct error *why,
 		struct error *err)
 {
@@ -135,7 +143,7 @@ static int over(const struct multi *multi, int64_t end_ns, const struct error *w
 		error_set(err, ERROR_CANCELLED, 0, "stopped on request");
 	else if (clock_now_ns() >= multi->xfer->deadline_ns)
 		error_set(err, ERROR_TIMEOUT, 0, "the deadline passed");
-	else if (clock_now_ns() >= end_ns)
+	else if (clock_now_ns() >= end_ns || has_spoken(multi))
 		*err = *why;
 	else
 		return 0;
@@ -187,15 +195,23 @@ static int connect_again(struct multi_stream *stream, int *fd, struct error *err
 	}
 }
 
-/* What the other end still has to say on the old connection is lost: it must not go on there. */
-static void drop_line(struct multi_stream *stream)
+/* What the other end still has to say on the old connection is lost: it must not go on there. When
+ * the run has failed the connection only looks broken (see stop_streams), and carries the reason.
+ */
+static int drop_line(struct multi_stream *stream, struct error *err)
 {
-	pthread_mutex_lock(&stream->multi->mutex);
-	if (stream->fd >= 0)
-		close(stream->fd);
-	stream->fd = -1;
-	pthread_mutex_unlock(&stream->multi->mutex);
+	struct multi *multi = stream->multi;
+	pthread_mutex_lock(&multi->mutex);
+	bool failed = multi->failed;
+	if (failed)
+		*err = multi->error;
+	else if (stream->fd >= 0)
+		close(take_fd(&stream->fd));
+	pthread_mutex_unlock(&multi->mutex);
+	if (failed)
+		return -1;
 	stream->channel.in = stream->channel.out = -1;
+	return 0;
 }
 
 int multi_revive(struct multi_stream *stream, struct error *err)
@@ -206,7 +222,8 @@ int multi_revive(struct multi_stream *stream, struct error *err)
 	    stream->revivals >= MULTI_REVIVALS_MAX)
 		return -1;
 	stream->revivals++;
-	drop_line(stream);
+	if (drop_line(stream, err) < 0)
+		return -1;
 	int result =
 		connects(multi) ? connect_again(stream, &fd, err) : accept_again(stream, &fd, err);
 	if (fd < 0)

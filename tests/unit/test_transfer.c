@@ -47,6 +47,8 @@ static const struct {
 	{ "multi", "" },
 	{ "multi", "streams=1" },
 	{ "multi", "streams=16,block=1MiB" },
+	{ "multi", "streams=2,block=1GiB" },
+	{ "multi-reverse", "" },
 };
 
 static void scan(void)
@@ -222,21 +224,44 @@ static int run_on_small_target(const char *name, const char *options)
 	       !strstr(result.source.error.message, "no space left") || result.total_s > PROMPT_S;
 }
 
+static void check_small_target(const char *name, const char *options)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(run_on_small_target(name, options));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	if (status != 0)
+		fail_msg("%s:%s: it failed otherwise than it should", name, options);
+}
+
 static void test_full_disk(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
-		int status = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		/* It finds out before go, and then there is nobody to tell. */
-		if (strstr(ours[i].options, "pretouch"))
-			continue;
-		pid_t pid = fork();
-		if (pid == 0)
-			_exit(run_on_small_target(ours[i].name, ours[i].options));
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-			skip();
-		assert_int_equal(status, 0);
+		if (!strstr(ours[i].options, "pretouch"))
+			check_small_target(ours[i].name, ours[i].options);
+}
+
+/* Stream 0 waits or is done when another one finds the disk full: a slow line makes it wait. */
+static void test_full_disk_beside(void **state)
+{
+	static const char *const names[] = { "multi", "multi-reverse" };
+	struct error err = { 0 };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		check_small_target(names[i], "rate=1e9");
+	assert_int_equal(folder_clear(source_root, &err), 0);
+	tree_file(source_fd, "a-large", 20 * MIB);
+	tree_file(source_fd, "tiny", 1);
+	scan();
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		check_small_target(names[i], "streams=1,block=1GiB,rate=1e9");
+		check_small_target(names[i], "streams=2,block=1GiB,rate=1e9");
+		check_small_target(names[i], "streams=8,block=1GiB,rate=1e9");
 	}
 }
 
@@ -372,6 +397,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_options, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed_source, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_disk_beside, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_null, setup, teardown),
