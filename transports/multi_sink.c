@@ -25,14 +25,15 @@ static int wait_ready(struct multi_stream *stream, struct error *err)
 	pthread_mutex_lock(&multi->mutex);
 	while (result == 0 && !multi->ready) {
 		stream->reader.broken = has_ended(stream);
-		if (multi->failed)
+		if (multi->failed) {
 			*err = multi->error;
-		else if (stream->reader.broken)
-			error_set(err, ERROR_PEER, 0, "the source closed a connection too early");
-		else
-			multi_wait_change(multi, LOOK_S);
-		if (multi->failed || stream->reader.broken)
 			result = -1;
+		} else if (stream->reader.broken) {
+			result = error_set(err, ERROR_PEER, 0,
+					   "the source closed a connection too early");
+		} else {
+			multi_wait_change(multi, LOOK_S);
+		}
 	}
 	pthread_mutex_unlock(&multi->mutex);
 	return result;
