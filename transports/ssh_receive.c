@@ -98,18 +98,14 @@ static int check_hello(const struct channel *channel, const struct token *token,
 	return 0;
 }
 
-static int receive_tree(const struct receive_spec *spec, struct xfer_progress *progress,
-			const struct channel *channel, struct error *err)
+int ssh_receive_stream(const struct xfer *xfer, const struct channel *channel, struct error *err)
 {
 	struct tree_reader reader = { 0 };
-	const struct xfer xfer = { .root = spec->root,
-				   .preserve = spec->preserve,
-				   .progress = progress };
-	int result = check_hello(channel, &spec->token, err);
+	int result = check_hello(channel, xfer->token, err);
 	if (result == 0)
 		result = tree_reader_init(&reader, BLOCK_BYTES, err);
 	if (result == 0)
-		result = tree_reader_start(&reader, &xfer, channel, err);
+		result = tree_reader_start(&reader, xfer, channel, err);
 	if (result == 0)
 		result = tree_reader_run(&reader, WIRE_END, err);
 	if (result == 0)
@@ -135,7 +131,11 @@ static int receive_by_spec(const char *scratch, const char *id, struct error *er
 	(void)fcntl(STDIN_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
 	const struct io_limit limit = { .deadline_ns = spec.deadline_ns };
 	const struct channel channel = channel_on_pipes(STDIN_FILENO, STDOUT_FILENO, &limit);
-	int result = receive_tree(&spec, progress, &channel, err);
+	const struct xfer xfer = { .root = spec.root,
+				   .token = &spec.token,
+				   .preserve = spec.preserve,
+				   .progress = progress };
+	int result = ssh_receive_stream(&xfer, &channel, err);
 	munmap(progress, sizeof(*progress));
 	return result;
 }

@@ -6,6 +6,7 @@
 #define LINEFILL_TRANSPORTS_SSH_RECEIVE_H
 
 #include "harness/api/xfer.h"
+#include "transports/channel.h"
 
 #define SSH_RECEIVE_ID_SIZE 17
 
@@ -17,6 +18,11 @@ void ssh_receive_id(const struct token *token, char id[SSH_RECEIVE_ID_SIZE]);
  * server's private folder. The error was sent to the source and the worker already; it is for the
  * exit status. */
 int ssh_receive(const char *scratch, const char *id, struct error *err) MUST_CHECK;
+
+/* All of it that the peer can see: the hello with the token, the tree, and our answer. Of *xfer it
+ * takes root, token, preserve and progress. */
+int ssh_receive_stream(const struct xfer *xfer, const struct channel *channel,
+		       struct error *err) MUST_CHECK;
 
 /* The worker's side of it. */
 struct ssh_receiver {
