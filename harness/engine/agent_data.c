@@ -43,6 +43,7 @@ struct make_order {
 	const void *options;
 	uint64_t seed;
 	const char *root, *manifest_path;
+	const char *read_root; /* where the runs will read it: root, or the user's own folder */
 };
 
 static int make_dataset(const void *argument, void *result, const struct io_limit *limit,
@@ -62,6 +63,8 @@ static int make_dataset(const void *argument, void *result, const struct io_limi
 	int outcome = order->dataset->make(&job, err);
 	if (outcome == 0)
 		outcome = manifest_save(&manifest, order->manifest_path, err);
+	if (outcome == 0)
+		outcome = cache_settle(order->read_root, &manifest, limit, err);
 	manifest_free(&manifest);
 	return outcome;
 }
@@ -128,6 +131,7 @@ int agent_dataset(struct agent *agent, const struct agent_request *request, stru
 		.seed = (uint64_t)message_whole(request->json, "seed", 1),
 		.root = root,
 		.manifest_path = manifest_path,
+		.read_root = in_place ? in_place : root,
 	};
 	const struct job job = { .name = recipe, .function = make_dataset, .argument = &order };
 	char nothing;

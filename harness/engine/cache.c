@@ -52,12 +52,9 @@ static int read_through(int fd, void *buffer, const struct io_limit *limit, stru
 	}
 }
 
-int cache_warm(const char *root, const struct manifest *files, const struct io_limit *limit,
-	       struct error *err)
+static int read_all(const char *root, const struct manifest *files, const struct io_limit *limit,
+		    struct error *err)
 {
-	int ram = cache_is_ram(root, err);
-	if (ram != 0)
-		return ram < 0 ? -1 : 0;
 	AUTO_FD root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_FREE void *buffer = malloc(READ_BYTES);
 	if (root_fd < 0 || !buffer)
@@ -70,6 +67,24 @@ int cache_warm(const char *root, const struct manifest *files, const struct io_l
 			return -1;
 	}
 	return 0;
+}
+
+int cache_settle(const char *root, const struct manifest *files, const struct io_limit *limit,
+		 struct error *err)
+{
+	int ram = cache_is_ram(root, err);
+	if (ram <= 0)
+		return ram;
+	return read_all(root, files, limit, err) < 0 ? -1 : read_all(root, files, limit, err);
+}
+
+int cache_warm(const char *root, const struct manifest *files, const struct io_limit *limit,
+	       struct error *err)
+{
+	int ram = cache_is_ram(root, err);
+	if (ram != 0)
+		return ram < 0 ? -1 : 0;
+	return read_all(root, files, limit, err);
 }
 
 struct residency {

@@ -115,9 +115,12 @@ static void test_in_ram(void **state)
 	assert_true(make_tree(folder));
 	assert_int_equal(cache_drop(".", &files, &left_pct, within(60), &err), 0);
 	assert_true(left_pct == 100);
+	assert_int_equal(cache_settle(".", &files, within(60), &err), 0);
 	/* There is nothing to be warmed: not even a missing file matters. */
 	assert_int_equal(unlink("a"), 0);
 	assert_int_equal(cache_warm(".", &files, within(60), &err), 0);
+	assert_int_equal(cache_settle(".", &files, within(60), &err), -1);
+	assert_string_equal(err.message, "open a: No such file or directory");
 	assert_int_equal(folder_remove(folder, NULL), 0);
 }
 
