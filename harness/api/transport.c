@@ -39,6 +39,11 @@ enum transport_cap transport_cap_from_name(const char *name)
 	return 0;
 }
 
+bool transport_moves_memory(const struct transport *transport, const void *options)
+{
+	return transport->memory ? transport->memory(options) : (transport->caps & CAP_MEMORY) != 0;
+}
+
 static int lacks(const struct transport *transport, const char *what, struct error *err)
 {
 	return error_set(err, ERROR_UNSUPPORTED, 0, "%s cannot carry %s, and this dataset has some",

@@ -69,7 +69,7 @@ struct transport {
 	int (*check)(const struct transport *transport, const void *options, enum preserve preserve,
 		     struct error *err);
 	/* Does it, with these options, move memory only (verified "count")? Optional: caps decide
-	 * when NULL. */
+	 * when NULL. Ask by transport_moves_memory. */
 	bool (*memory)(const void *options);
 	/* The connections a worker will use with these options, known before the run; 1 when NULL.
 	 */
@@ -89,6 +89,8 @@ struct transport {
 	void (*cleanup)(struct xfer *xfer);
 };
 
+/* No files are copied with these options: bytes are counted at the sink (verified "count"). */
+bool transport_moves_memory(const struct transport *transport, const void *options);
 /* UNSUPPORTED, with the reason, when this tree needs what the caps lack (symbolic links, empty
  * folders, odd names). */
 int transport_can_carry(const struct transport *transport, const struct manifest *files,

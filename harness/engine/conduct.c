@@ -12,7 +12,7 @@
 #include "harness/engine/pair.h"
 #include "harness/engine/plan.h"
 #include "harness/engine/record.h"
-#include "harness/engine/run.h"
+#include "harness/engine/run_row.h"
 #include "results/csv.h"
 
 /* One study while it is conducted. */
@@ -111,8 +111,6 @@ static int check_case(const struct conduct *conduct, const struct study_case *it
 		      struct error *err)
 {
 	const struct transport *transport = item->transport;
-	bool memory = transport && transport->memory ? transport->memory(item->options)
-						     : transport && transport->caps & CAP_MEMORY;
 	if (!transport) {
 		*err = item->missing;
 		return -1;
@@ -123,7 +121,7 @@ static int check_case(const struct conduct *conduct, const struct study_case *it
 	    transport->check(transport, item->options,
 			     (enum preserve)conduct->study->settings.preserve, err) < 0)
 		return -1;
-	if (memory)
+	if (transport_moves_memory(transport, item->options))
 		return 0;
 	if (transport_can_carry(transport, &conduct->pair.dataset.totals, err) < 0)
 		return -1;
@@ -133,12 +131,7 @@ static int check_case(const struct conduct *conduct, const struct study_case *it
 				 "%s cannot carry an empty tree, and there are fewer files than "
 				 "instances",
 				 transport->name);
-	if (item->instances > 1 && conduct->pair.dataset.in_place)
-		return error_set(
-			err, ERROR_UNSUPPORTED, 0,
-			"several instances need shares of hard links, which a tree used in "
-			"place cannot have: set use = copy");
-	return 0;
+	return pair_can_share(&conduct->pair, item->instances, err);
 }
 
 static void check_cases(struct conduct *conduct)
@@ -189,8 +182,8 @@ static int do_run(struct conduct *conduct, const struct plan_run *planned,
 		.command = &conduct->commands[planned->item],
 	};
 	if (hindrance) {
-		run_describe(&run, 0, &row);
-		run_set_error(&row, hindrance);
+		run_row_describe(&run, 0, &row);
+		run_row_error(&row, hindrance);
 	} else {
 		run_case(&run, &row, conduct->order->cancel);
 		keep_from_rest(conduct, planned->item, &row);
@@ -230,17 +223,10 @@ static int do_runs(struct conduct *conduct, const struct plan *plan, struct erro
 }
 
 /* What keeps every run from starting (no agent, no dataset) is the reason in every row. */
-static void hinder_all(struct conduct *conduct, const struct error *reason)
-{
-	for (size_t i = 0; i < conduct->study->cases_count; i++)
-		conduct->hindrances[i] = (struct error){ 0 };
-	log_line(LOG_INFO, "%s", reason->message);
-}
-
 static int write_all_failed(struct conduct *conduct, const struct plan *plan,
 			    const struct error *reason, struct error *err)
 {
-	hinder_all(conduct, reason);
+	log_line(LOG_INFO, "%s", reason->message);
 	for (size_t i = 0; i < plan->count; i++)
 		if (do_run(conduct, &plan->runs[i], reason, err) < 0)
 			return -1;

@@ -213,16 +213,23 @@ int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2]
 	return outcome;
 }
 
-int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
-		struct error *err)
+int pair_can_share(const struct pair *pair, uint64_t instances, struct error *err)
 {
-	if (pair->instances == instances)
-		return 0;
 	if (instances > 1 && pair->dataset.in_place)
 		return error_set(
 			err, ERROR_UNSUPPORTED, 0,
 			"several instances need shares of hard links, which a tree used in "
 			"place cannot have: set use = copy");
+	return 0;
+}
+
+int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
+		struct error *err)
+{
+	if (pair->instances == instances)
+		return 0;
+	if (pair_can_share(pair, instances, err) < 0)
+		return -1;
 	json_t *request = json_pack("{s:I}", "instances", (json_int_t)instances);
 	pair->instances = 0;
 	int outcome = call_both(pair, "shares", request, WORK_S, cancel, err);

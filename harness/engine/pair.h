@@ -57,6 +57,8 @@ int pair_ready(struct pair *pair, const struct cancel *cancel, struct error *err
  * {"error"}}. */
 int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2],
 	       struct error *err) MUST_CHECK;
+/* UNSUPPORTED, with the reason, when this dataset cannot be cut into so many shares. */
+int pair_can_share(const struct pair *pair, uint64_t instances, struct error *err) MUST_CHECK;
 int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
 		struct error *err) MUST_CHECK;
 int pair_ssh(struct pair *pair, const struct pair_ssh_terms *terms, const struct cancel *cancel,

@@ -17,10 +17,6 @@ struct run {
 	struct text *command; /* gets the driving end's command where it is a tool's; or NULL */
 };
 
-/* The row without a run: what is planned, everything measured unknown. */
-void run_describe(const struct run *run, size_t pair, struct result *row);
-/* Puts an error's status and text into a row. */
-void run_set_error(struct result *row, const struct error *err);
 /* Fills one row a pair. */
 void run_case(const struct run *run, struct result *rows, const struct cancel *cancel);
 
