@@ -11,6 +11,7 @@
 #include "harness/engine/catalog.h"
 #include "harness/engine/study_cases.h"
 #include "harness/engine/study_input.h"
+#include "harness/engine/study_names.h"
 
 #define DEFAULT_DATASET "linux-repo:bytes=256MiB"
 
@@ -245,7 +246,7 @@ static int read_all(struct study *study, const struct study_input *input, struct
 	for (size_t i = 0; i < input->sections_count; i++)
 		if (input->sections[i].title && study_read_case(study, input, i, err) < 0)
 			return -1;
-	return 0;
+	return study_tell_labels_apart(study, err);
 }
 
 static void name_study(struct study *study, const char *file)

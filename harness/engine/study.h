@@ -40,7 +40,10 @@ struct study_place {
 };
 
 struct study_case {
-	char *name, *label;
+	char *name, *label; /* each of them differs from every other case's, also as rows have them
+			     */
+	char *label_where;  /* "study.ini:12"; NULL: the label is made */
+	char *section;      /* "case scp", as --set wants it */
 	char *transport_name;
 	const struct transport *transport; /* NULL: this build lacks it, missing says why */
 	struct error missing;

@@ -5,10 +5,10 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/engine/catalog.h"
+#include "harness/engine/study_names.h"
 
 /* More than a study can run in a week: a sweep that was not meant. */
 #define CASES_MAX 1000
-
 struct case_common {
 	char transport[OPTION_TEXT_SIZE], label[OPTION_TEXT_SIZE];
 	uint64_t instances;
@@ -47,6 +47,7 @@ struct draft {
 	const struct study_input *input;
 	const char *section, *where;
 	char *name;
+	bool numbered;
 	const struct transport *transport;
 	char *transport_name;
 	struct error missing;
@@ -172,6 +173,15 @@ static void name_case(const struct draft *draft, char *const *chosen, struct stu
 	item->factors = text_take(&factors);
 }
 
+/* The setting that gave the label; NULL: none did. One label for a whole sweep is none. */
+static const struct study_setting *given_label(const struct draft *draft,
+					       const struct case_common *common)
+{
+	if (!common->label[0] || draft->swept_count > 0)
+		return NULL;
+	return study_input_find(draft->input, draft->section, "label");
+}
+
 static int make_case(struct study *study, const struct draft *draft, char *const *chosen,
 		     struct error *err)
 {
@@ -182,6 +192,7 @@ static int make_case(struct study *study, const struct draft *draft, char *const
 	}
 	struct study_case *item = add_case(study);
 	name_case(draft, chosen, item);
+	item->section = copy(draft->section);
 	item->transport = draft->transport;
 	item->transport_name = copy(draft->transport_name);
 	item->missing = draft->missing;
@@ -191,14 +202,12 @@ static int make_case(struct study *study, const struct draft *draft, char *const
 	if (draft->transport)
 		option_format(draft->transport->options, item->options, false, &options);
 	item->options_text = text_take(&options);
-	item->label = copy(common.label[0] && draft->swept_count == 0 ? common.label : item->name);
 	item->instances = common.instances;
-	for (size_t i = 0; i + 1 < study->cases_count; i++) {
-		if (strcmp(study->cases[i].name, item->name) != 0)
-			continue;
-		error_set(err, ERROR_CONFIG, 0, "there are two cases named '%s'", item->name);
+	if (study_settle_name(study, item, draft->numbered, err) < 0)
 		return error_wrap(err, "%s", draft->where);
-	}
+	const struct study_setting *label = given_label(draft, &common);
+	item->label = copy(label ? common.label : item->name);
+	item->label_where = label ? copy(label->where) : NULL;
 	return 0;
 }
 
@@ -224,7 +233,11 @@ int study_read_case(struct study *study, const struct study_input *input, size_t
 	const struct study_section *place = &input->sections[section];
 	char *chosen[8] = { 0 };
 	struct draft draft = {
-		.input = input, .section = place->name, .where = place->where, .name = place->title
+		.input = input,
+		.section = place->name,
+		.where = place->where,
+		.name = place->title,
+		.numbered = place->numbered,
 	};
 	if (find_transport(&draft, err) < 0 || find_sweeps(&draft, err) < 0)
 		return -1;
@@ -241,6 +254,8 @@ void study_free_case(struct study_case *item)
 {
 	free(item->name);
 	free(item->label);
+	free(item->label_where);
+	free(item->section);
 	free(item->transport_name);
 	free(item->options);
 	free(item->options_text);

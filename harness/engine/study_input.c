@@ -200,11 +200,14 @@ static void add_transport(struct study_input *input, const char *spec)
 	title_of_spec(text_string(&name), items, defs, &title);
 	text_addf(&section, CASE_PREFIX "%s", text_string(&title));
 	text_addf(&where, "-t %s", spec);
-	/* Never into another's section. Two cases of one name are refused later, when what each
-	 * sweeps is part of its name. */
-	while (has_section(input, text_string(&section)))
-		text_add(&section, " (again)");
+	/* Never into another's section. Whether the case's name is taken is seen later, when what
+	 * it sweeps is part of it. */
+	for (unsigned number = 2; has_section(input, text_string(&section)); number++) {
+		text_free(&section);
+		text_addf(&section, CASE_PREFIX "%s (%u)", text_string(&title), number);
+	}
 	add_section(input, text_string(&section), text_string(&title), text_string(&where));
+	input->sections[input->sections_count - 1].numbered = true;
 	add_items(input, section.data, where.data, items, defs);
 	const struct study_setting setting = { .section = section.data,
 					       .key = (char[]){ "transport" },

@@ -3,6 +3,7 @@
 #ifndef LINEFILL_ENGINE_STUDY_INPUT_H
 #define LINEFILL_ENGINE_STUDY_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/base/error.h"
@@ -17,6 +18,7 @@ struct study_section {
 	char *name;  /* "study", "case scp" ... */
 	char *title; /* of a case: its name; else NULL */
 	char *where;
+	bool numbered; /* a case of the command line: it gets a number where its name is taken */
 };
 
 struct study_input {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/api/result.h"
 #include "harness/base/text.h"
 #include "harness/engine/catalog.h"
 #include "harness/engine/study.h"
@@ -203,6 +204,10 @@ static void test_errors_name_the_place(void **state)
 		  "s.ini:4: there are two cases named 'a'" },
 		{ "\n[case a]\ntransport = multi\nstreams = 4 4\n",
 		  "s.ini:2: there are two cases named 'a streams=4'" },
+		{ "[case a]\ntransport = tcp\nlabel = x\n[case b]\ntransport = tcp\n"
+		  "[case c]\nlabel = x\ntransport = scp\n",
+		  "s.ini:7: label 'x' is that of case 'a' (s.ini:3), too: tables and charts could "
+		  "not tell them apart" },
 		{ "[case a]\ntransport = null\nprepare_s = 1 2\nconnect_s = 1 2\nsend_s = 1 2\n"
 		  "receive_s = 1 2\nburn_source_s = 1 2\nburn_sink_s = 1 2\nbytes = 1 2\n"
 		  "copy = no yes\nflip = no yes\n",
@@ -334,6 +339,77 @@ static void test_transports_of_the_command_line(void **state)
 
 #define TCP_FILE "[case tcp]\ntransport = tcp\n"
 
+/* "name|label; ..." of the cases. */
+static void assert_labels(const struct study *study, const char *wanted)
+{
+	AUTO_TEXT text = { 0 };
+	for (size_t i = 0; i < study->cases_count; i++)
+		text_addf(&text, "%s%s|%s", i ? "; " : "", study->cases[i].name,
+			  study->cases[i].label);
+	assert_string_equal(text_string(&text), wanted);
+}
+
+static void test_cases_are_told_apart(void **state)
+{
+	(void)state;
+	const struct {
+		const char *text;
+		struct study_request request;
+		const char *labels;
+	} cases[] = {
+		{ NULL,
+		  { .transports = TRANSPORTS("scp", "tcp", "scp", "scp") },
+		  "scp|scp; tcp|tcp; scp (2)|scp (2); scp (3)|scp (3)" },
+		{ TCP_FILE, { .transports = TRANSPORTS("tcp") }, "tcp|tcp; tcp (2)|tcp (2)" },
+		{ NULL,
+		  { .transports = TRANSPORTS("scp:label=a", "scp:label=b") },
+		  "scp|a; scp (2)|b" },
+		{ NULL,
+		  { .transports = TRANSPORTS("multi:streams=1 2", "multi:streams=2 4") },
+		  "multi streams=1|multi streams=1; multi streams=2|multi streams=2; "
+		  "multi streams=2 (2)|multi streams=2 (2); multi streams=4|multi streams=4" },
+		/* A label that was given stays; one that was made gives way. */
+		{ NULL,
+		  { .transports = TRANSPORTS("scp", "tcp:label=scp") },
+		  "scp|scp (2); tcp|scp" },
+		{ "[case a]\ntransport = tcp\nlabel = b\n[case b]\ntransport = tcp\n"
+		  "[case b (2)]\ntransport = tcp\n",
+		  { 0 },
+		  "a|b; b|b (3); b (2)|b (2)" },
+		/* Each is within --set's and --case's reach. */
+		{ NULL,
+		  { .transports = TRANSPORTS("scp", "scp"),
+		    .sets = TRANSPORTS("case scp (2).label=again"),
+		    .only = TRANSPORTS("scp (2)") },
+		  "scp (2)|again" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct study study;
+		load_well(&study, cases[i].text, cases[i].request);
+		assert_labels(&study, cases[i].labels);
+		study_free(&study);
+	}
+}
+
+/* A row holds only the start of a long name. */
+static void test_long_names_are_told_apart(void **state)
+{
+	(void)state;
+	char wish[300];
+	struct study study;
+	struct result row;
+	snprintf(wish, sizeof(wish), "scp:label=%0200d", 0);
+	load_well(&study, NULL, (struct study_request){ .transports = TRANSPORTS(wish, "tcp") });
+	study_free(&study);
+	snprintf(wish, sizeof(wish), "ssh:mac=%s",
+		 "hmac-sha2-256,hmac-sha2-512,hmac-sha1,"
+		 "umac-64@openssh.com,umac-128@openssh.com,hmac-sha2-256-etm@openssh.com");
+	load_well(&study, NULL, (struct study_request){ .transports = TRANSPORTS(wish, wish) });
+	assert_true(strncmp(study.cases[0].name, study.cases[1].name, sizeof(row.case_name) - 1));
+	assert_true(strncmp(study.cases[0].label, study.cases[1].label, sizeof(row.label) - 1));
+	study_free(&study);
+}
+
 static void test_errors_of_the_command_line(void **state)
 {
 	(void)state;
@@ -359,14 +435,14 @@ static void test_errors_of_the_command_line(void **state)
 		  "-t multi:streams=0: streams = 0 is out of range" },
 		{ NULL, { .transports = TRANSPORTS("") }, "-t : a case needs a name: [case NAME]" },
 		{ NULL,
-		  { .transports = TRANSPORTS("scp", "tcp", "scp") },
-		  "-t scp: there are two cases named 'scp'" },
+		  { .transports = TRANSPORTS("multi:streams=1 1") },
+		  "-t multi:streams=1 1: there are two cases named 'multi streams=1'" },
 		{ NULL,
-		  { .transports = TRANSPORTS("scp", "scp", "scp", "scp") },
-		  "-t scp: there are two cases named 'scp'" },
-		{ TCP_FILE,
-		  { .transports = TRANSPORTS("tcp") },
-		  "-t tcp: there are two cases named 'tcp'" },
+		  { .transports = TRANSPORTS("scp:label=x", "tcp:label=x") },
+		  "-t tcp:label=x: label 'x' is that of case 'scp' (-t scp:label=x), too" },
+		{ "[case a]\ntransport = tcp\nlabel = x\n",
+		  { .transports = TRANSPORTS("tcp:label=x") },
+		  "-t tcp:label=x: label 'x' is that of case 'a' (s.ini:3), too" },
 		{ NULL,
 		  { .transports = only_tcp, .dataset = "singl:bytes=1" },
 		  "--dataset: unknown dataset 'singl': did you mean 'single'?" },
@@ -563,6 +639,9 @@ int main(void)
 		cmocka_unit_test(test_sweeps),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_transports_of_the_command_line),
+		cmocka_unit_test_setup_teardown(test_cases_are_told_apart, tree_folder_make,
+						tree_folder_drop),
+		cmocka_unit_test(test_long_names_are_told_apart),
 		cmocka_unit_test_setup_teardown(test_errors_of_the_command_line, tree_folder_make,
 						tree_folder_drop),
 		cmocka_unit_test_setup_teardown(test_precedence, tree_folder_make,

@@ -1,0 +1,18 @@
+/* Names and labels by which cases are told apart, in the study and in the rows, which hold only the
+ * start of a long one. Between study.c and its parts only. */
+#ifndef LINEFILL_ENGINE_STUDY_NAMES_H
+#define LINEFILL_ENGINE_STUDY_NAMES_H
+
+#include <stdbool.h>
+
+#include "harness/base/error.h"
+#include "harness/engine/study.h"
+
+/* The item, a case of the study, gets a number where its name is that of another section's case;
+ * without numbered, that is an error, as it always is within one section. */
+int study_settle_name(const struct study *study, struct study_case *item, bool numbered,
+		      struct error *err) MUST_CHECK;
+/* A made label that another case has gets a number; two given ones are an error. */
+int study_tell_labels_apart(struct study *study, struct error *err) MUST_CHECK;
+
+#endif
