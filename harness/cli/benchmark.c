@@ -67,6 +67,7 @@ static int join(const char *marks, const char *folder, struct error *err)
 int main(int argc, char **argv)
 {
 	struct error err = { 0 };
+	cli_watch_output();
 	if (argc != 3) {
 		fprintf(stderr, "usage: linefill-benchmark MARKS.csv FOLDER\n");
 		return CLI_USAGE;

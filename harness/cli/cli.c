@@ -1,8 +1,12 @@
 #include "harness/cli/cli.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/base/text.h"
 
@@ -23,6 +27,30 @@ int cli_fail(const struct error *err)
 	if (err->kind == ERROR_CANCELLED)
 		return CLI_INTERRUPTED;
 	return err->kind == ERROR_CONFIG ? CLI_USAGE : CLI_RUNS_FAILED;
+}
+
+static void close_output(int status, void *context)
+{
+	(void)context;
+	bool pending = __fpending(stdout) > 0;
+	bool failed = ferror(stdout);
+	errno = 0;
+	if (fclose(stdout) == 0) {
+		if (!failed)
+			return;
+		errno = 0; /* the reason passed by with an earlier write */
+	} else if (errno == EBADF && !pending && !failed) {
+		return; /* it was closed all along, and nobody missed it */
+	}
+	fprintf(stderr, "linefill: standard output could not be written%s%s\n", errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	_exit(status ? status : CLI_RUNS_FAILED);
+}
+
+void cli_watch_output(void)
+{
+	if (on_exit(close_output, NULL) != 0)
+		abort();
 }
 
 static const struct argp_option *find_option(const struct argp *argp, const char *name,

@@ -25,6 +25,9 @@ int cmd_receive(int argc, char **argv);
 /* argp_parse, but an unknown long option is answered with the nearest known one. Ends the process
  * with CLI_USAGE on errors and CLI_OK after --help. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* To be called first: whatever the process prints on standard output is written when it exits, or
+ * else it says so and the exit status is not 0. */
+void cli_watch_output(void);
 /* Prints "linefill: message" on standard error; returns the exit status for its kind. */
 int cli_fail(const struct error *err);
 

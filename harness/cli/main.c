@@ -54,6 +54,7 @@ static int unknown_verb(const char *verb)
 
 int main(int argc, char **argv)
 {
+	cli_watch_output();
 	if (argc < 2) {
 		print_help(stderr);
 		return CLI_USAGE;

@@ -202,6 +202,8 @@ _Noreturn static void become(const struct bench *bench, const char *const *argum
 	for (size_t i = 0; arguments[i] && i + 2 < ARGUMENTS; i++)
 		argv[i + 1] = arguments[i];
 	int output = open_capture(bench, "stdout");
+	if (bench->printed_to)
+		output = open(bench->printed_to, O_WRONLY | O_CLOEXEC);
 	int error = open_capture(bench, "stderr");
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0 || setpgid(0, 0) < 0)

@@ -144,6 +144,45 @@ static void mistakes_are_answered_with_the_nearest(void **state)
 	bench_check_clean(bench);
 }
 
+/* What nobody got to read was not done well. */
+static void full_output_is_an_error(void **state)
+{
+	static const struct {
+		const char *arguments[8];
+	} cases[] = {
+		{ { "--version" } },
+		{ { "--help" } },
+		{ { "list" } },
+		{ { "list", "fields", "--json" } },
+		{ { "list", "--help" } },
+		{ { "list", "datasets", "single" } },
+		{ { "run", "first-study", "--plan" } },
+		{ { "dataset", "make", "single:bytes=1", "made" } },
+		{ { "dataset", "verify", "made" } },
+		{ { "tool", "check", "--no-copy", "cp.ini" } },
+		{ { "run", "-t", "null", "--rounds=1", "--dataset", "single:bytes=1",
+		    "--out=out" } },
+		{ { "report", "out" } },
+	};
+	struct bench *bench = *state;
+	bench_add_file(bench, "cp.ini", "[tool]\nrun = cp {src} {dst}\n");
+	bench->printed_to = "/dev/full";
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		program_run(bench, cases[i].arguments);
+		if (bench->status != 1)
+			print_error("%s %s\n", cases[i].arguments[0],
+				    cases[i].arguments[1] ? cases[i].arguments[1] : "");
+		ASSERT_EXIT(bench, 1);
+		ASSERT_HOLDS(bench->error, "linefill: standard output could not be written");
+	}
+	assert_true(bench_has(bench, "files/out/report.html"));
+	/* A mistake stays one. */
+	PROGRAM_RUN(bench, "lst");
+	ASSERT_EXIT(bench, 2);
+	ASSERT_LACKS(bench->error, "standard output");
+	bench_check_clean(bench);
+}
+
 /* Arguments cannot drive the terminal, nor overrun anything. */
 static void odd_arguments_are_shown_escaped(void **state)
 {
@@ -176,6 +215,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(version_is_one_line),
 		BENCH_TEST(every_verb_has_help),
 		BENCH_TEST(mistakes_are_answered_with_the_nearest),
+		BENCH_TEST(full_output_is_an_error),
 		BENCH_TEST(odd_arguments_are_shown_escaped),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
