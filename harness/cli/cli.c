@@ -29,6 +29,17 @@ int cli_fail(const struct error *err)
 	return err->kind == ERROR_CONFIG ? CLI_USAGE : CLI_RUNS_FAILED;
 }
 
+void cli_keep_word(char **places, size_t size, char *word, struct argp_state *state)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (places[i])
+			continue;
+		places[i] = word;
+		return;
+	}
+	argp_error(state, "too many arguments: %s is one more than expected", word);
+}
+
 static void close_output(int status, void *context)
 {
 	(void)context;

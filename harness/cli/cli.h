@@ -25,6 +25,9 @@ int cmd_receive(int argc, char **argv);
 /* argp_parse, but an unknown long option is answered with the nearest known one. Ends the process
  * with CLI_USAGE on errors and CLI_OK after --help. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* For ARGP_KEY_ARG: the word goes to the first of the places that is still NULL; one too many is a
+ * usage error. */
+void cli_keep_word(char **places, size_t size, char *word, struct argp_state *state);
 /* To be called first: whatever the process prints on standard output is written when it exits, or
  * else it says so and the exit status is not 0. */
 void cli_watch_output(void);

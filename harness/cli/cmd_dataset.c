@@ -15,7 +15,6 @@
 struct arguments {
 	char *verb, *recipe, *folder, *manifest;
 	char *words[3];
-	size_t count;
 	uint64_t seed;
 	enum preserve preserve;
 };
@@ -44,11 +43,11 @@ static void parse_preserve(const char *argument, struct arguments *arguments,
 
 static void check_words(struct arguments *arguments, struct argp_state *state)
 {
-	const char *verb = arguments->count ? arguments->words[0] : "";
-	if (strcmp(verb, "make") == 0 && arguments->count == 3) {
+	const char *verb = arguments->words[0] ? arguments->words[0] : "";
+	if (strcmp(verb, "make") == 0 && arguments->words[2]) {
 		arguments->recipe = arguments->words[1];
 		arguments->folder = arguments->words[2];
-	} else if (strcmp(verb, "verify") == 0 && arguments->count == 2) {
+	} else if (strcmp(verb, "verify") == 0 && arguments->words[1] && !arguments->words[2]) {
 		arguments->folder = arguments->words[1];
 	} else {
 		argp_error(state, "`make RECIPE[:OPT=VALUE,...] DIR` or `verify DIR` is expected");
@@ -71,9 +70,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		parse_preserve(argument, arguments, state);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->count == ARRAY_SIZE(arguments->words))
-			argp_error(state, "too many arguments");
-		arguments->words[arguments->count++] = argument;
+		cli_keep_word(arguments->words, ARRAY_SIZE(arguments->words), argument, state);
 		return 0;
 	case ARGP_KEY_END:
 		check_words(arguments, state);

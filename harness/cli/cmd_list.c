@@ -23,7 +23,7 @@
 #define CIPHER_S 0.3
 
 struct arguments {
-	char *what, *name;
+	char *words[2]; /* what, and the name of one of them */
 	bool json, markdown;
 };
 
@@ -53,12 +53,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		catalog_add_folder(argument);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->name)
-			argp_error(state, "too many arguments");
-		if (arguments->what)
-			arguments->name = argument;
-		else
-			arguments->what = argument;
+		cli_keep_word(arguments->words, ARRAY_SIZE(arguments->words), argument, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -256,21 +251,21 @@ static int show_options(const char *name, const char *summary, const struct opti
 	return CLI_OK;
 }
 
-static int show_one(const struct arguments *arguments)
+static int show_one(const char *what, const char *name)
 {
 	struct error err = { 0 };
-	if (strcmp(arguments->what, "datasets") == 0) {
-		const struct dataset *dataset = dataset_find(arguments->name);
+	if (strcmp(what, "datasets") == 0) {
+		const struct dataset *dataset = dataset_find(name);
 		if (dataset)
 			return show_options(dataset->name, dataset->summary, dataset->options);
-		error_set(&err, ERROR_CONFIG, 0, "unknown dataset '%s'", arguments->name);
+		error_set(&err, ERROR_CONFIG, 0, "unknown dataset '%s'", name);
 		return cli_fail(&err);
 	}
-	if (strcmp(arguments->what, "transports") != 0) {
-		error_set(&err, ERROR_CONFIG, 0, "%s have no details", arguments->what);
+	if (strcmp(what, "transports") != 0) {
+		error_set(&err, ERROR_CONFIG, 0, "%s have no details", what);
 		return cli_fail(&err);
 	}
-	const struct transport *transport = catalog_transport(arguments->name, &err);
+	const struct transport *transport = catalog_transport(name, &err);
 	if (!transport)
 		return cli_fail(&err);
 	int status = show_options(transport->name, transport->summary, transport->options);
@@ -305,11 +300,11 @@ static int unknown_subject(const char *what)
 	return cli_fail(&err);
 }
 
-static int show_markdown(const struct arguments *arguments)
+static int show_markdown(const char *what, bool whole)
 {
 	struct error err = { 0 };
 	AUTO_TEXT table = { 0 };
-	if (strcmp(arguments->what, "transports") != 0 || arguments->name || arguments->json) {
+	if (strcmp(what, "transports") != 0 || !whole) {
 		error_set(&err, ERROR_CONFIG, 0, "--markdown shows all transports that are tools");
 		return cli_fail(&err);
 	}
@@ -323,16 +318,16 @@ int cmd_list(int argc, char **argv)
 	struct arguments arguments = { 0 };
 	catalog_load();
 	cli_parse(&argp, argc, argv, &arguments);
-	if (!arguments.what)
-		arguments.what = (char *)subjects[0];
+	const char *what = arguments.words[0] ? arguments.words[0] : subjects[0];
+	const char *name = arguments.words[1];
 	json_t *list = NULL;
 	if (arguments.markdown)
-		return show_markdown(&arguments);
-	if (arguments.name && !arguments.json)
-		return show_one(&arguments);
-	list = build_list(arguments.what);
+		return show_markdown(what, !name && !arguments.json);
+	if (name && !arguments.json)
+		return show_one(what, name);
+	list = build_list(what);
 	if (!list)
-		return unknown_subject(arguments.what);
+		return unknown_subject(what);
 	if (arguments.json) {
 		json_dumpf(list, stdout, JSON_INDENT(2));
 		printf("\n");

@@ -18,7 +18,7 @@
 #define TRIAL_TIMEOUT "study.timeout=60"
 
 struct arguments {
-	char *verb, *file;
+	char *words[2]; /* what to do, and the file */
 	bool no_copy;
 };
 
@@ -38,18 +38,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->no_copy = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->file)
-			argp_error(state, "one file is enough: %s or %s", arguments->file,
-				   argument);
-		if (arguments->verb)
-			arguments->file = argument;
-		else
-			arguments->verb = argument;
+		cli_keep_word(arguments->words, ARRAY_SIZE(arguments->words), argument, state);
 		return 0;
 	case ARGP_KEY_END:
-		if (!arguments->verb || strcmp(arguments->verb, "check") != 0)
+		if (!arguments->words[0] || strcmp(arguments->words[0], "check") != 0)
 			argp_error(state, "what shall be done? (known is: check)");
-		if (!arguments->file)
+		if (!arguments->words[1])
 			argp_error(state, "which file?");
 		return 0;
 	default:
@@ -152,7 +146,7 @@ static int try_in(const struct tool_file *file, const char *scratch, const char 
 }
 
 /* Through agents, workers and verification, as any other run. */
-static int try_copy(const struct arguments *arguments, const struct tool_file *file)
+static int try_copy(const char *path, const struct tool_file *file)
 {
 	struct error err = { 0 };
 	struct workspace workspace = WORKSPACE_NONE;
@@ -161,7 +155,7 @@ static int try_copy(const struct arguments *arguments, const struct tool_file *f
 	random_secret_hex(unique, 4);
 	snprintf(id, sizeof(id), "tool-%s", unique);
 	result_init(&row);
-	AUTO_FREE char *tools = folder_of(arguments->file, &err);
+	AUTO_FREE char *tools = folder_of(path, &err);
 	if (!tools)
 		return cli_fail(&err);
 	catalog_add_folder(tools);
@@ -191,19 +185,19 @@ static int show_probe(const struct transport *transport)
 	return CLI_RUNS_FAILED;
 }
 
-static int check(const struct arguments *arguments)
+static int check(const char *path, bool copy)
 {
 	struct transport *transport = NULL;
 	struct error err = { 0 };
-	size_t length = strlen(arguments->file);
-	if (tool_load(arguments->file, &transport, &err) < 0) {
+	size_t length = strlen(path);
+	if (tool_load(path, &transport, &err) < 0) {
 		err.kind = ERROR_CONFIG;
 		return cli_fail(&err);
 	}
 	int status = show_probe(transport);
-	if (status == CLI_OK && !arguments->no_copy) {
-		if (length > 4 && strcmp(arguments->file + length - 4, ".ini") == 0)
-			status = try_copy(arguments, tool_description(transport));
+	if (status == CLI_OK && copy) {
+		if (length > 4 && strcmp(path + length - 4, ".ini") == 0)
+			status = try_copy(path, tool_description(transport));
 		else
 			printf("no trial copy: only files named *.ini are found\n");
 	}
@@ -216,5 +210,5 @@ int cmd_tool(int argc, char **argv)
 	struct arguments arguments = { 0 };
 	cli_parse(&argp, argc, argv, &arguments);
 	catalog_load();
-	return check(&arguments);
+	return check(arguments.words[1], !arguments.no_copy);
 }
