@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
@@ -10,9 +9,9 @@
 #include "results/chart.h"
 #include "results/html.h"
 #include "results/report_parts.h"
+#include "results/study_json.h"
 
-#define STUDY_MAX ((size_t)16 << 20)
-#define SVG_MAX   ((size_t)32 << 20)
+#define SVG_MAX ((size_t)32 << 20)
 
 static void report_free(struct report *report)
 {
@@ -26,25 +25,11 @@ static void report_free(struct report *report)
 /* A study without its study.json still has its rows: facts are then left out. */
 static int load_study(struct report *report, const char *folder, struct error *err)
 {
-	AUTO_FREE char *path = path_join(folder, "study.json");
-	AUTO_FREE char *bytes = NULL;
-	size_t count = 0;
-	report->study = NULL;
-	if (access(path, F_OK) < 0) {
-		log_line(LOG_WARNING, "%s is not there: the report has no facts about the hosts",
-			 path);
-		report->study = json_object();
-		return 0;
-	}
-	if (file_read_all(path, STUDY_MAX, &bytes, &count, err) < 0)
+	if (study_json_read(folder, &report->study, err) < 0)
 		return -1;
-	json_error_t where;
-	report->study = json_loadb(bytes, count, JSON_REJECT_DUPLICATES, &where);
-	if (!report->study)
-		return error_set(err, ERROR_CONFIG, 0, "%s: line %d: %s", path, where.line,
-				 where.text);
-	if (!json_is_object(report->study))
-		return error_set(err, ERROR_CONFIG, 0, "%s: not a JSON object", path);
+	if (json_object_size(report->study) == 0)
+		log_line(LOG_WARNING,
+			 "%s has no study.json: the report has no facts about the hosts", folder);
 	report->same_host = json_is_true(json_object_get(report->study, "same_host"));
 	return 0;
 }

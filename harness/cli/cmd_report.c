@@ -1,11 +1,5 @@
-#include <stdio.h>
-
-#include "harness/base/cleanup.h"
-#include "harness/base/files.h"
 #include "harness/cli/cli.h"
-#include "results/csv.h"
-#include "results/report.h"
-#include "results/summary.h"
+#include "harness/cli/show.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -34,20 +28,5 @@ int cmd_report(int argc, char **argv)
 	struct error err = { 0 };
 	char *folder = NULL;
 	cli_parse(&argp, argc, argv, &folder);
-	AUTO_RESULTS rows = { 0 };
-	AUTO_SUMMARY summary = { 0 };
-	AUTO_TEXT table = { 0 };
-	AUTO_FREE char *csv = path_join(folder, "runs.csv");
-	AUTO_FREE char *report = path_join(folder, "report.html");
-	if (csv_read_results(csv, &rows, &err) < 0) {
-		err.kind = ERROR_CONFIG;
-		return cli_fail(&err);
-	}
-	summary_make(&rows, &summary);
-	summary_table(&summary, &table);
-	fputs(text_string(&table), stdout);
-	if (report_write(folder, &err) < 0)
-		return cli_fail(&err);
-	printf("\nReport: %s\n", report);
-	return CLI_OK;
+	return show_results(folder, false, &err) < 0 ? cli_fail(&err) : CLI_OK;
 }

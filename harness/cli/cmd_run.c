@@ -12,15 +12,12 @@
 #include "harness/base/log.h"
 #include "harness/cli/cli.h"
 #include "harness/cli/progress.h"
+#include "harness/cli/show.h"
 #include "harness/engine/catalog.h"
 #include "harness/engine/conduct.h"
 #include "harness/engine/plan.h"
 #include "harness/engine/studies.h"
 #include "harness/engine/workspace.h"
-#include "results/csv.h"
-#include "results/report.h"
-#include "results/summary.h"
-#include "results/ttcp.h"
 
 #define RESULTS_FOLDER   "linefill-results"
 #define FOLDERS_A_SECOND 100
@@ -259,31 +256,6 @@ static int make_folder(const struct study *study, const char *out, char **folder
 	return 0;
 }
 
-static int print_results(const char *folder, bool ttcp)
-{
-	struct error err = { 0 };
-	AUTO_RESULTS rows = { 0 };
-	AUTO_SUMMARY summary = { 0 };
-	AUTO_TEXT table = { 0 };
-	AUTO_FREE char *csv = path_join(folder, "runs.csv");
-	AUTO_FREE char *report = path_join(folder, "report.html");
-	AUTO_FREE char *whole = NULL;
-	if (csv_read_results(csv, &rows, &err) < 0)
-		return cli_fail(&err);
-	summary_make(&rows, &summary);
-	summary_table(&summary, &table);
-	if (ttcp)
-		ttcp_report(&rows, &table);
-	printf("\n%s", text_string(&table));
-	if (report_write(folder, &err) < 0) {
-		cli_fail(&err);
-		return CLI_RUNS_FAILED;
-	}
-	whole = realpath(report, NULL);
-	printf("\nReport: %s\n", whole ? whole : report);
-	return CLI_OK;
-}
-
 /* ---- the verb ---- */
 
 static int conduct(const struct study *study, const struct arguments *arguments, char **argv)
@@ -311,10 +283,13 @@ static int conduct(const struct study *study, const struct arguments *arguments,
 	workspace_sweep(); /* after an agent that was killed */
 	if (conducted < 0)
 		return cli_fail(&err);
-	int printed = print_results(folder, arguments->ttcp);
+	printf("\n");
+	int shown = show_results(folder, arguments->ttcp, &err);
+	if (shown < 0)
+		cli_fail(&err);
 	if (outcome.cancelled)
 		return CLI_INTERRUPTED;
-	return printed != CLI_OK || !outcome.all_fine ? CLI_RUNS_FAILED : CLI_OK;
+	return shown < 0 || !outcome.all_fine ? CLI_RUNS_FAILED : CLI_OK;
 }
 
 static void free_lists(struct arguments *arguments)

@@ -1,0 +1,32 @@
+#include "results/study_json.h"
+
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
+
+#define STUDY_MAX ((size_t)16 << 20)
+
+int study_json_read(const char *folder, json_t **study, struct error *err)
+{
+	AUTO_FREE char *path = path_join(folder, "study.json");
+	AUTO_FREE char *bytes = NULL;
+	size_t count = 0;
+	json_error_t where;
+	*study = NULL;
+	if (access(path, F_OK) < 0) {
+		*study = json_object();
+		return 0;
+	}
+	if (file_read_all(path, STUDY_MAX, &bytes, &count, err) < 0)
+		return -1;
+	*study = json_loadb(bytes, count, JSON_REJECT_DUPLICATES, &where);
+	if (!*study)
+		return error_set(err, ERROR_CONFIG, 0, "%s: line %d: %s", path, where.line,
+				 where.text);
+	if (json_is_object(*study))
+		return 0;
+	json_decref(*study);
+	*study = NULL;
+	return error_set(err, ERROR_CONFIG, 0, "%s: not a JSON object", path);
+}
