@@ -119,6 +119,7 @@ static int load(struct report *report, const char *folder, struct error *err)
 		return -1;
 	order_rows(report);
 	summary_make(&report->results, &report->summary);
+	summary_expect(&report->summary, &report->results, report->study);
 	report->pairs = summary_compare_all(&report->summary);
 	if (summary_write(&report->summary, summary, err) < 0)
 		return -1;

@@ -198,6 +198,10 @@ void report_answer(const struct report *report, struct text *out)
 	add_ceiling(report, out);
 	add_missing(report, out);
 	text_add(out, "</p></div>\n");
+	AUTO_TEXT missing = { 0 };
+	summary_missing_text(&report->summary, &missing);
+	if (missing.length)
+		text_addf(out, "<p class=\"warn\">%s.</p>\n", text_string(&missing));
 }
 
 void report_chart_words(const struct report *report, struct text *out)

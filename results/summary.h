@@ -2,6 +2,7 @@
 #ifndef LINEFILL_RESULTS_SUMMARY_H
 #define LINEFILL_RESULTS_SUMMARY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -41,6 +42,7 @@ struct summary_case {
 	size_t counted_size;
 	size_t runs;
 	size_t by_status[STATUS_COUNT];
+	size_t missing; /* planned runs without a row; see summary_expect */
 	enum case_kind kind;
 	size_t rank; /* from 1, the fastest; 0 unless CASE_RANKED */
 	struct case_medians median;
@@ -55,10 +57,18 @@ struct summary {
 	size_t count;
 	size_t *ranked; /* indices of CASE_RANKED cases, the fastest first */
 	size_t ranked_size;
+	size_t planned, missing; /* runs, and those of them without a row, also of cases that have
+				    none at all; planned 0: unknown */
 };
 
 /* The rows must outlive the summary. */
 void summary_make(const struct results *results, struct summary *summary);
+/* Counts what is missing, as after a study that was killed, from study.json (an empty object says
+ * nothing). One row that says that its case cannot be run stands for all rounds. */
+void summary_expect(struct summary *summary, const struct results *results, const json_t *study);
+/* "2 of 6 planned runs have no row ..." as a sentence without its full stop; nothing when none is
+ * missing. */
+void summary_missing_text(const struct summary *summary, struct text *out);
 void summary_free(struct summary *summary);
 #define AUTO_SUMMARY __attribute__((cleanup(summary_free))) struct summary
 

@@ -73,6 +73,7 @@ static void add_csv_header(struct text *out)
 		csv_add_field(out, result_status_names[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		csv_add_field(out, columns[i].name);
+	csv_add_field(out, "missing");
 	csv_add_field(out, "error");
 	csv_end_record(out);
 }
@@ -92,7 +93,8 @@ static const char *verified_text(const struct summary_case *one)
 	return one->kind == CASE_CEILING ? "count" : "yes";
 }
 
-static void add_csv_case(struct text *out, const struct summary_case *one)
+static void add_csv_case(struct text *out, const struct summary *summary,
+			 const struct summary_case *one)
 {
 	csv_add_field(out, one->row->case_name);
 	csv_add_field(out, one->row->label);
@@ -114,6 +116,10 @@ static void add_csv_case(struct text *out, const struct summary_case *one)
 		memcpy(&number, (const char *)one + columns[i].offset, sizeof(number));
 		csv_add_number(out, number);
 	}
+	if (summary->planned)
+		csv_add_count(out, one->missing);
+	else
+		csv_add_field(out, "");
 	csv_add_field(out, first_error(one));
 	csv_end_record(out);
 }
@@ -123,7 +129,7 @@ int summary_write(const struct summary *summary, const char *path, struct error 
 	AUTO_TEXT out = { 0 };
 	add_csv_header(&out);
 	for (size_t i = 0; i < summary->count; i++)
-		add_csv_case(&out, &summary->cases[i]);
+		add_csv_case(&out, summary, &summary->cases[i]);
 	return file_write_all(path, out.data, out.length, 0666, err);
 }
 
@@ -229,4 +235,8 @@ void summary_table(const struct summary *summary, struct text *out)
 		add_failures(&summary->cases[i], &failures);
 	if (failures.length)
 		text_addf(out, "\nNot ok:\n%s", text_string(&failures));
+	AUTO_TEXT missing = { 0 };
+	summary_missing_text(summary, &missing);
+	if (missing.length)
+		text_addf(out, "\n%s.\n", text_string(&missing));
 }

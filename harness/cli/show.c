@@ -7,6 +7,7 @@
 #include "harness/base/files.h"
 #include "results/csv.h"
 #include "results/report.h"
+#include "results/study_json.h"
 #include "results/summary.h"
 #include "results/ttcp.h"
 
@@ -15,12 +16,17 @@ static int show_table(const char *folder, bool ttcp, struct error *err)
 	AUTO_RESULTS rows = { 0 };
 	AUTO_SUMMARY summary = { 0 };
 	AUTO_TEXT table = { 0 };
+	json_t *study = NULL;
 	AUTO_FREE char *csv = path_join(folder, "runs.csv");
 	if (csv_read_results(csv, &rows, err) < 0) {
 		err->kind = ERROR_CONFIG;
 		return -1;
 	}
+	if (study_json_read(folder, &study, err) < 0)
+		return -1;
 	summary_make(&rows, &summary);
+	summary_expect(&summary, &rows, study);
+	json_decref(study);
 	summary_table(&summary, &table);
 	if (ttcp)
 		ttcp_report(&rows, &table);

@@ -247,13 +247,16 @@ static int set_up(struct conduct *conduct, struct error *err)
 static int conduct_rows(struct conduct *conduct, const struct plan *plan, struct error *err)
 {
 	struct error reason = { 0 };
+	/* A study that is killed has a record of what was planned, and, once they are known, of the
+	 * hosts. */
+	if (write_record(conduct, err) < 0)
+		return -1;
 	if (set_up(conduct, &reason) < 0) {
 		if (cancel_requested(conduct->order->cancel))
 			error_set(&reason, ERROR_CANCELLED, 0, "stopped on request");
 		return write_all_failed(conduct, plan, &reason, err);
 	}
 	check_cases(conduct);
-	/* First now, so that a study that is killed has a record. */
 	if (write_record(conduct, err) < 0 || write_hindered(conduct, err) < 0)
 		return -1;
 	return do_runs(conduct, plan, err);

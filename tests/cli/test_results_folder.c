@@ -205,6 +205,30 @@ static void report_of_a_part(void **state)
 	ASSERT_HOLDS(bench->error, "bad/runs.csv: line 8");
 }
 
+/* What a kill kept from being run is said, wherever the rest is shown. */
+static void missing_runs_are_told(void **state)
+{
+	static const char says[] = "5 of 6 planned runs have no row";
+	struct bench *bench = *state;
+	PROGRAM_STUDY(bench, "-t", "tcp", "-t", "null:copy=yes", "--dataset",
+		      "small-files:files=20,size=1KiB", "--rounds", "3");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_LACKS(bench->output, "planned");
+	/* As a kill after the first run leaves it. */
+	AUTO_FREE char *runs = path_join(bench->out, "runs.csv");
+	AUTO_FREE char *rows = bench_read_out(bench, "runs.csv");
+	char *end = strchr(strchr(rows, '\n') + 1, '\n') + 1;
+	assert_return_code(truncate(runs, end - rows), errno);
+	PROGRAM_RUN(bench, "report", bench->out);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, says);
+	AUTO_FREE char *page = bench_read_out(bench, "report.html");
+	ASSERT_HOLDS(page, says);
+	AUTO_FREE char *summary = bench_read_out(bench, "summary.csv");
+	ASSERT_HOLDS(summary, ",missing,error");
+	ASSERT_HOLDS(summary, ",2,\n");
+}
+
 /* The table on the terminal has every case, and the report's place. */
 static void table_is_printed(void **state)
 {
@@ -226,7 +250,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(columns_are_in_order),    BENCH_TEST(study_record_is_complete),
 		BENCH_TEST(report_stands_alone),     BENCH_TEST(pictures_are_drawn),
 		BENCH_TEST(report_makes_them_again), BENCH_TEST(report_of_a_part),
-		BENCH_TEST(table_is_printed),
+		BENCH_TEST(table_is_printed),        BENCH_TEST(missing_runs_are_told),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

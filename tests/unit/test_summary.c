@@ -280,6 +280,49 @@ static void test_grid_aligns_by_letters(void **state)
 	assert_string_equal(text_string(&out), " \xc3\xa9\xc3\xa9      1\n abcd  100\n");
 }
 
+/* A study that was killed: some runs, and some cases, have no row. */
+static void test_missing_runs(void **state)
+{
+	(void)state;
+	const struct {
+		const char *study;
+		size_t planned, missing;
+	} cases[] = {
+		{ "{}", 0, 0 },
+		{ "{\"rounds\": 3, \"cases\": 3}", 0, 0 },
+		{ "{\"rounds\": 0, \"cases\": [1, 2, 3]}", 0, 0 },
+		{ "{\"rounds\": 1000000000, \"cases\": [1, 2, 3]}", 0, 0 },
+		/* Not of this study. */
+		{ "{\"rounds\": 3, \"cases\": [1]}", 0, 0 },
+		{ "{\"rounds\": 2, \"cases\": [1, 2]}", 4, 0 },
+		{ "{\"rounds\": 3, \"cases\": [1, 2]}", 6, 1 },
+		{ "{\"rounds\": 3, \"cases\": [1, 2, 3]}", 9, 4 },
+	};
+	/* Round 2 of a was done twice; b cannot be run at all. */
+	struct result rows[4];
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		result_init(&rows[i]);
+		text_copy(rows[i].case_name, sizeof(rows[i].case_name), i < 3 ? "a" : "b");
+		rows[i].status = i < 3 ? STATUS_FAILED : STATUS_UNSUPPORTED;
+		rows[i].round = i == 0 || i == 3 ? 1 : 2;
+	}
+	const struct results results = { .rows = rows, .count = ARRAY_SIZE(rows) };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_SUMMARY summary = { 0 };
+		AUTO_TEXT text = { 0 };
+		json_t *study = json_loads(cases[i].study, 0, NULL);
+		assert_non_null(study);
+		summary_make(&results, &summary);
+		summary_expect(&summary, &results, study);
+		json_decref(study);
+		assert_int_equal(summary.planned, cases[i].planned);
+		assert_int_equal(summary.missing, cases[i].missing);
+		summary_table(&summary, &text);
+		assert_int_equal(cases[i].missing > 0,
+				 strstr(text_string(&text), "planned runs have no row") != NULL);
+	}
+}
+
 static void test_csv(void **state)
 {
 	(void)state;
@@ -346,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_table_without_rates),
 		cmocka_unit_test(test_grid_aligns_by_letters),
+		cmocka_unit_test(test_missing_runs),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_json),
 	};
