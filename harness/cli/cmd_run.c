@@ -76,7 +76,8 @@ static const struct argp_option options[] = {
 	  "Override a key of the study file, such as study.timeout=30 (s) or 'case "
 	  "scp.instances=4'",
 	  0 },
-	{ "case", KEY_CASE, "NAME", 0, "Only this case; again for more", 0 },
+	{ "case", KEY_CASE, "NAME", 0,
+	  "Only this case, by the name of its section; again for more (--plan shows them)", 0 },
 	{ "plan", KEY_PLAN, 0, 0, "Show cases, order, bytes and estimated time; run nothing", 0 },
 	{ "format", KEY_FORMAT, "table|ttcp", 0,
 	  "After the table: nothing, or classic ttcp lines of each case's median run (default: "
@@ -165,10 +166,14 @@ static void print_cases(const struct study *study)
 {
 	for (size_t i = 0; i < study->cases_count; i++) {
 		const struct study_case *item = &study->cases[i];
-		printf("  %-28s %s%s%s, %llu instance%s%s%s\n", item->label, item->transport_name,
+		printf("  %-28s %s%s%s, %llu instance%s", item->label, item->transport_name,
 		       item->options_text[0] ? ":" : "", item->options_text,
-		       (unsigned long long)item->instances, item->instances == 1 ? "" : "s",
-		       item->transport ? "" : " -- ", item->transport ? "" : item->missing.message);
+		       (unsigned long long)item->instances, item->instances == 1 ? "" : "s");
+		/* What --case and --set call it. */
+		if (strcmp(study_case_title(item), item->label) != 0)
+			printf("  [%s]", item->section);
+		printf("%s%s\n", item->transport ? "" : " -- ",
+		       item->transport ? "" : item->missing.message);
 	}
 }
 
@@ -180,7 +185,7 @@ static void print_order(const struct study *study, const struct plan *plan)
 			round = plan->runs[i].round;
 			printf("%s  round %d: ", round > 1 ? "\n" : "", round);
 		} else {
-			printf(", ");
+			printf("; "); /* labels have commas */
 		}
 		printf("%s", study->cases[plan->runs[i].item].label);
 	}

@@ -83,6 +83,9 @@ int study_parse(struct study *study, const char *path, const char *text, size_t 
 		struct error *err) MUST_CHECK;
 void study_free(struct study *study);
 
+/* "scp" of the section "case scp". */
+const char *study_case_title(const struct study_case *item);
+
 /* The tables behind the sections, for help. */
 extern const struct option_def study_settings_options[], study_ssh_options[], study_hosts_options[],
 	study_place_options[], study_case_options[];

@@ -262,11 +262,17 @@ void study_free_case(struct study_case *item)
 	free(item->factors);
 }
 
-/* A swept case is meant by its whole name or by the name before the sweep. */
+const char *study_case_title(const struct study_case *item)
+{
+	const char *title = item->section + strcspn(item->section, " ");
+	return title + strspn(title, " ");
+}
+
+/* A swept case is meant by its whole name, by the name before the sweep, or by its section. */
 static bool case_matches(const struct study_case *item, const char *wanted)
 {
 	size_t length = strlen(wanted);
-	return strcmp(item->name, wanted) == 0 ||
+	return strcmp(item->name, wanted) == 0 || strcmp(study_case_title(item), wanted) == 0 ||
 	       (item->factors[0] && strncmp(item->name, wanted, length) == 0 &&
 		item->name[length] == ' ');
 }

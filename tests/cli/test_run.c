@@ -33,6 +33,32 @@ static void plan_runs_nothing(void **state)
 	bench_check_clean(bench);
 }
 
+/* What --case and --set want is shown where the label does not say it. */
+static void plan_names_sections(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_file(bench, "my.ini",
+		       "[case a]\ntransport = tcp\nlabel = One stream\n"
+		       "[case b]\ntransport = multi\nstreams = 1 2\n[case scp]\ntransport = scp\n");
+	PROGRAM_RUN(bench, "run", "my.ini", "-t", "multi:block=1MiB 2MiB", "-t",
+		    "multi:checksum=none xxh3", "--plan");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "  One stream                   tcp, 1 instance  [case a]\n");
+	ASSERT_HOLDS(bench->output,
+		     "  b streams=2                  multi:streams=2, 1 instance  [case b]\n");
+	ASSERT_HOLDS(bench->output, "  scp                          scp, 1 instance\n");
+	ASSERT_HOLDS(bench->output, "1 instance  [case multi]\n");
+	ASSERT_HOLDS(bench->output, "1 instance  [case multi (2)]\n");
+	PROGRAM_RUN(bench, "run", "my.ini", "-t", "multi:block=1MiB 2MiB", "-t",
+		    "multi:checksum=none xxh3", "--plan", "--case", "a", "--case", "multi (2)",
+		    "--set", "case multi (2).instances=4");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "One stream");
+	ASSERT_HOLDS(bench->output, "multi:checksum=xxh3, 4 instances");
+	ASSERT_LACKS(bench->output, "block=");
+	ASSERT_LACKS(bench->output, "scp");
+}
+
 /* The order of the plan is the order of the rows, and the seed's. */
 static void plan_is_kept(void **state)
 {
@@ -236,6 +262,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		BENCH_TEST(plan_runs_nothing),
+		BENCH_TEST(plan_names_sections),
 		BENCH_TEST(plan_is_kept),
 		BENCH_TEST(out_must_be_empty),
 		BENCH_TEST(results_have_a_place_of_their_own),
