@@ -29,7 +29,7 @@ struct list {
 };
 
 struct arguments {
-	char *file, *out, *dataset;
+	char *file, *out, *dataset, *rounds, *seed;
 	struct list transports, sets, only, tools;
 	bool ttcp;
 	bool plan;
@@ -95,7 +95,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	char *set = NULL;
 	switch (key) {
 	case 't':
 		list_add(&arguments->transports, argument);
@@ -104,17 +103,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->dataset = argument;
 		return 0;
 	case KEY_ROUNDS:
+		arguments->rounds = argument;
+		return 0;
 	case KEY_SEED:
-		if (asprintf(&set, "study.%s=%s", key == KEY_SEED ? "seed" : "rounds", argument) <
-		    0)
-			abort();
-		list_add(&arguments->sets, set);
+		arguments->seed = argument;
 		return 0;
 	case KEY_OUT:
 		arguments->out = argument;
 		return 0;
 	case KEY_SET:
-		list_add(&arguments->sets, strdup(argument));
+		list_add(&arguments->sets, argument);
 		return 0;
 	case KEY_CASE:
 		list_add(&arguments->only, argument);
@@ -299,8 +297,6 @@ static int conduct(const struct study *study, const struct arguments *arguments,
 
 static void free_lists(struct arguments *arguments)
 {
-	for (size_t i = 0; i < arguments->sets.count; i++)
-		free(arguments->sets.items[i]);
 	for (size_t i = 0; i < arguments->tools.count; i++)
 		free(arguments->tools.items[i]);
 	free(arguments->transports.items);
@@ -338,6 +334,8 @@ int cmd_run(int argc, char **argv)
 		.file = file,
 		.transports = (const char *const *)arguments.transports.items,
 		.dataset = arguments.dataset,
+		.rounds = arguments.rounds,
+		.seed = arguments.seed,
 		.sets = (const char *const *)arguments.sets.items,
 		.only = (const char *const *)arguments.only.items,
 	};

@@ -144,6 +144,18 @@ static void drop_warnings(struct text *output)
 	text_add(output, text_string(&kept));
 }
 
+/* What ssh said last, or what it does not like in its configuration; cuts up the log. */
+static const char *telling_line(char *log)
+{
+	char *bad = strstr(log, "Bad SSH2 ");
+	if (bad) {
+		bad[strcspn(bad, "\n")] = '\0';
+		return text_trim(bad);
+	}
+	char *last = strrchr(text_trim(log), '\n');
+	return last ? last + 1 : log;
+}
+
 int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit, struct error *err)
 {
 	if (!client->kind->client)
@@ -173,12 +185,10 @@ int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit
 		return -1;
 	if (file_read_all(text_string(&log_path), FILE_MAX, &log, NULL, err) < 0)
 		return -1;
-	if (status != 0) {
-		char *last = strrchr(text_trim(log), '\n');
-		return error_set(
-			err, ERROR_TOOL, status, "the private sshd refused a login: %s; %s",
-			child_status_text(status, text, sizeof(text)), last ? last + 1 : log);
-	}
+	if (status != 0)
+		return error_set(err, ERROR_TOOL, status,
+				 "the private sshd refused a login: %s; %s",
+				 child_status_text(status, text, sizeof(text)), telling_line(log));
 	drop_warnings(&output);
 	if (output.length > 0)
 		return error_set(

@@ -10,6 +10,7 @@
 #include "harness/base/files.h"
 #include "harness/engine/catalog.h"
 #include "harness/engine/study_cases.h"
+#include "harness/engine/study_ciphers.h"
 #include "harness/engine/study_input.h"
 #include "harness/engine/study_names.h"
 
@@ -303,6 +304,8 @@ int study_load(struct study *study, const struct study_request *request, struct 
 	int outcome = study_input_read(&input, request, DEFAULT_DATASET, err);
 	if (outcome == 0)
 		outcome = read_all(study, &input, err);
+	if (outcome == 0)
+		outcome = study_check_ciphers(&input, err);
 	study_input_free(&input);
 	if (outcome == 0 && request->only && request->only[0])
 		outcome = study_keep_only(study, request->only, err);

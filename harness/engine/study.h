@@ -71,6 +71,7 @@ struct study_request {
 	const char *file;
 	const char *const *transports; /* -t TRANSPORT[:opt=value,...] */
 	const char *dataset;           /* --dataset RECIPE[:opt=value,...] */
+	const char *rounds, *seed;     /* --rounds N, --seed N; NULL: the file's */
 	const char *const *sets;       /* --set SECTION.KEY=VALUE */
 	const char *const *only;       /* --case NAME */
 };

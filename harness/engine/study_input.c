@@ -281,6 +281,18 @@ static int add_set(struct study_input *input, const char *argument, struct error
 	return 0;
 }
 
+/* An option of `run` that stands for a key of [study]. */
+static void add_study_key(struct study_input *input, char *key, const char *value)
+{
+	AUTO_TEXT where = { 0 };
+	AUTO_FREE char *copied = copy(value);
+	text_addf(&where, "--%s", key);
+	const struct study_setting setting = {
+		.section = (char[]){ "study" }, .key = key, .value = copied, .where = where.data
+	};
+	put(input, &setting);
+}
+
 /* Options without a recipe are meant for the default one. */
 static void default_recipe(struct study_input *input, const char *default_dataset)
 {
@@ -310,6 +322,10 @@ int study_input_read(struct study_input *input, const struct study_request *requ
 		add_transport(input, request->transports[i]);
 	if (request->dataset)
 		add_dataset(input, request->dataset, "--dataset");
+	if (request->rounds)
+		add_study_key(input, (char[]){ "rounds" }, request->rounds);
+	if (request->seed)
+		add_study_key(input, (char[]){ "seed" }, request->seed);
 	for (size_t i = 0; request->sets && request->sets[i]; i++)
 		if (add_set(input, request->sets[i], err) < 0)
 			return -1;

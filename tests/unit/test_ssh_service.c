@@ -245,6 +245,10 @@ static void test_refusals(void **state)
 	assert_false(log_in(&both, "aes256-ctr", "hmac-sha2-256", &err));
 	assert_int_equal(err.kind, ERROR_TOOL);
 	assert_non_null(strstr(err.message, "refused a login"));
+	/* One that this ssh does not have: its own words, not what follows from them. */
+	assert_false(log_in(&both, "rot13", "hmac-sha2-256", &err));
+	assert_non_null(strstr(err.message, "cipher spec 'rot13'"));
+	assert_null(strstr(err.message, "terminating"));
 	/* A key that is not authorised. */
 	AUTO_FREE char *key = path_join(both.source.scratch, "client_key");
 	AUTO_FREE char *public_key = path_join(both.source.scratch, "client_key.pub");

@@ -476,6 +476,35 @@ static void test_errors_of_the_command_line(void **state)
 		{ "[study]\ncache = cold\n[dataset]\nlocation = ram\n" TCP_FILE,
 		  { 0 },
 		  "cache = cold needs a location on a disk: set [dataset] location" },
+		{ "[ssh]\nmac = hmac-sha2-512\n\ncipher = aes128-cbr\n" TCP_FILE,
+		  { 0 },
+		  "s.ini:4: unknown cipher 'aes128-cbr': did you mean 'aes128-ctr'?" },
+		{ "[ssh]\nmac = hmac-sha2-265\n" TCP_FILE,
+		  { 0 },
+		  "s.ini:2: unknown MAC 'hmac-sha2-265': did you mean 'hmac-sha2-256'?" },
+		{ "[ssh]\ncipher = +aes128-cbc,aes512-gcm@openssh.com\n" TCP_FILE,
+		  { 0 },
+		  "s.ini:2: unknown cipher 'aes512-gcm@openssh.com': did you mean "
+		  "'aes128-gcm@openssh.com'?" },
+		{ "[ssh]\ncipher = rot13\n" TCP_FILE,
+		  { 0 },
+		  "s.ini:2: unknown cipher 'rot13': `ssh -Q cipher` shows them" },
+		{ NULL,
+		  { .transports = TRANSPORTS("scp:cipher=aes128-ctr,aes265-ctr") },
+		  "-t scp:cipher=aes128-ctr,aes265-ctr: unknown cipher 'aes265-ctr': did you mean "
+		  "'aes256-ctr'?" },
+		{ TCP_FILE,
+		  { .sets = TRANSPORTS("ssh.mac=hmac_sha1") },
+		  "--set ssh.mac: unknown MAC 'hmac_sha1': did you mean 'hmac-sha1'?" },
+		{ NULL,
+		  { .transports = only_tcp, .rounds = "many" },
+		  "--rounds: rounds = many: a whole number is expected" },
+		{ NULL,
+		  { .transports = only_tcp, .seed = "-1" },
+		  "--seed: seed = -1: a whole number is expected" },
+		{ NULL,
+		  { .transports = only_tcp, .rounds = "0" },
+		  "--rounds: rounds = 0 is out of range: 1 to 1000" },
 		{ TCP_FILE,
 		  { .only = TRANSPORTS("tpc") },
 		  "--case: there is no case 'tpc': did you mean 'tcp'?" },
@@ -506,6 +535,8 @@ static void test_precedence(void **state)
 	load_well(&study, file,
 		  (struct study_request){
 			  .transports = TRANSPORTS("scp", "multi:streams=3"),
+			  .rounds = "6",
+			  .seed = "10",
 			  .dataset = "small-files:files=10",
 			  .sets = TRANSPORTS("study.rounds=7", "study.rounds = 8",
 					     "case a.streams=1 6", "case scp.instances=4",
@@ -513,7 +544,7 @@ static void test_precedence(void **state)
 					     "study.title=a.b=c"),
 		  });
 	assert_int_equal(study.settings.rounds, 8);
-	assert_int_equal(study.settings.seed, 9);
+	assert_int_equal(study.settings.seed, 10);
 	assert_string_equal(study.settings.title, "a.b=c");
 	assert_string_equal(study.dataset_text, "small-files:files=11");
 	assert_string_equal(study.place.location, "/var/tmp");
@@ -521,6 +552,24 @@ static void test_precedence(void **state)
 	assert_cases(&study, "a streams=1[streams=1]streams=1; a streams=6[streams=6]streams=6; "
 			     "scp[] x4; multi:streams=3[streams=3]");
 	study_free(&study);
+}
+
+/* Lists as OpenSSH has them, what only others have, and what says nothing of SSH. */
+static void test_good_ciphers(void **state)
+{
+	(void)state;
+	static const char *const good[] = {
+		"[ssh]\ncipher = tool-default\nmac = tool-default\n" TCP_FILE,
+		"[ssh]\ncipher = none\n" TCP_FILE,
+		"[ssh]\ncipher = ^aes256-ctr,aes*\nmac = -*etm@openssh.com\n" TCP_FILE,
+		"[ssh]\ncipher =\n" TCP_FILE,
+		"[case a]\ntransport = ssh\ncipher = blowfish-cbc\n",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct study study;
+		load_well(&study, good[i], (struct study_request){ 0 });
+		study_free(&study);
+	}
 }
 
 static void test_datasets(void **state)
@@ -645,6 +694,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_errors_of_the_command_line, tree_folder_make,
 						tree_folder_drop),
 		cmocka_unit_test_setup_teardown(test_precedence, tree_folder_make,
+						tree_folder_drop),
+		cmocka_unit_test_setup_teardown(test_good_ciphers, tree_folder_make,
 						tree_folder_drop),
 		cmocka_unit_test_setup_teardown(test_datasets, tree_folder_make, tree_folder_drop),
 		cmocka_unit_test_setup_teardown(test_relative_directory, tree_folder_make,
