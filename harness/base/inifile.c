@@ -130,6 +130,18 @@ static void extend(char **value, const char *separator, const char *more)
 	*value = text_take(&text);
 }
 
+/* In lines that continue a value the library leaves remarks, depending on its version. */
+static void cut_remark(char *line)
+{
+	for (char *mark = strchr(line, ';'); mark; mark = strchr(mark + 1, ';')) {
+		if (mark > line && !isspace((unsigned char)mark[-1]))
+			continue;
+		*mark = '\0';
+		text_trim(line);
+		return;
+	}
+}
+
 static int on_value(void *user, const char *section, const char *key, const char *value)
 {
 	struct reader *reader = user;
@@ -146,8 +158,11 @@ static int on_value(void *user, const char *section, const char *key, const char
 		return fail(reader, text_string(&text));
 	}
 	if (entry) {
-		extend(&entry->value, " ", value);
-		extend(&entry->lines, "\n", value);
+		char *more = copy(value);
+		cut_remark(more);
+		extend(&entry->value, " ", more);
+		extend(&entry->lines, "\n", more);
+		free(more);
 		return 1;
 	}
 	if (file->entries_count == ENTRIES_MAX)

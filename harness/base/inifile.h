@@ -1,5 +1,7 @@
 /* INI files (study and tool files) as data: sections, keys, values, and the line of each, for
- * errors that name it. Lines whose first byte is blank continue the value before. */
+ * errors that name it. Lines whose first byte is blank continue the value before.
+ * Remarks: lines that start with ; or #, also after blanks; and what follows a ; that has a blank
+ * before it, also within quotes. Another # belongs to the value. */
 #ifndef LINEFILL_BASE_INIFILE_H
 #define LINEFILL_BASE_INIFILE_H
 

@@ -51,6 +51,9 @@ static void test_good_files(void **state)
 		{ "[a]\nx = 1\n  2\n\t3\ny = 4\n", "a@1{x@2=1 2 3|y@5=4|}" },
 		{ "[a]\nx =\n  1\n  2\n", "a@1{x@2=1 2|}" },
 		{ "[a]\nx = 1\n  ; a remark\n  2\n", "a@1{x@2=1 2|}" },
+		{ "[a]\nx = 1\n  2 ; a remark\n  3;4\n  5\t; \"\n", "a@1{x@2=1 2 3;4 5|}" },
+		{ "[a]\nx = \"1 ; 2\"\n  \"3 ; 4\"\n", "a@1{x@2=\"1 \"3|}" },
+		{ "[a] ; b\nx = 1 # 2\n  # a remark\n  3 #4\n\t;\n", "a@1{x@2=1 # 2 3 #4|}" },
 		{ "[a]\nx =\ny=\n", "a@1{x@2=|y@3=|}" },
 		/* Indented, but there is nothing to continue. */
 		{ "[a]\n  x = 1\n", "a@1{x@2=1|}" },
