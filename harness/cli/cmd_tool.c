@@ -8,14 +8,15 @@
 #include "harness/base/files.h"
 #include "harness/base/random.h"
 #include "harness/cli/cli.h"
+#include "harness/cli/progress.h"
 #include "harness/engine/catalog.h"
 #include "harness/engine/conduct.h"
 #include "harness/engine/workspace.h"
 #include "transports/tool.h"
 #include "transports/tool_file.h"
 
-/* A trial that takes longer will not end. */
-#define TRIAL_TIMEOUT "study.timeout=60"
+/* A trial that takes longer will not end: seconds, as text. */
+#define TRIAL_S "60"
 
 struct arguments {
 	char *words[2]; /* what to do, and the file */
@@ -87,9 +88,30 @@ static int show_row(const struct result *row)
 	return row->status == STATUS_CANCELLED ? CLI_INTERRUPTED : CLI_RUNS_FAILED;
 }
 
+struct trial {
+	struct result *row;
+	struct progress *progress;
+};
+
+static void on_phase(const char *what, void *context)
+{
+	progress_say(((struct trial *)context)->progress, what);
+}
+
+static void on_run_started(const struct study_case *item, int round, size_t position, size_t count,
+			   void *context)
+{
+	(void)item;
+	(void)round;
+	(void)position;
+	(void)count;
+	progress_say(((struct trial *)context)->progress,
+		     "trial copy; a tool that hangs is ended after " TRIAL_S " s");
+}
+
 static void keep_row(const struct result *row, void *context)
 {
-	*(struct result *)context = *row;
+	*((struct trial *)context)->row = *row;
 }
 
 /* The file's folder, as agents know it. */
@@ -111,7 +133,11 @@ static int conduct(const struct study *study, const char *folder, const char *to
 	static struct cancel cancel; /* a signal handler knows it */
 	const char *folders[] = { tools, NULL };
 	struct conduct_outcome outcome;
-	const struct conduct_watch watch = { .run_ended = keep_row, .context = row };
+	struct trial trial = { .row = row };
+	const struct conduct_watch watch = { .phase = on_phase,
+					     .run_started = on_run_started,
+					     .run_ended = keep_row,
+					     .context = &trial };
 	const struct conduct_order order = { .study = study,
 					     .folder = folder,
 					     .tool_folders = folders,
@@ -119,7 +145,10 @@ static int conduct(const struct study *study, const char *folder, const char *to
 					     .watch = &watch };
 	if (cancel_open(&cancel, err) < 0 || cancel_on_signals(&cancel, err) < 0)
 		return -1;
-	return conduct_study(&order, &outcome, err);
+	trial.progress = progress_start_waiting();
+	int result = conduct_study(&order, &outcome, err);
+	progress_end(trial.progress);
+	return result;
 }
 
 static int try_in(const struct tool_file *file, const char *scratch, const char *tools,
@@ -128,7 +157,7 @@ static int try_in(const struct tool_file *file, const char *scratch, const char 
 	char preserve[40];
 	bool one = file->caps & (CAP_SINGLE_FILE | CAP_MEMORY);
 	const char *transports[] = { file->name, NULL };
-	const char *sets[] = { "study.rounds=1", TRIAL_TIMEOUT, preserve, NULL };
+	const char *sets[] = { "study.rounds=1", "study.timeout=" TRIAL_S, preserve, NULL };
 	const struct study_request request = { .transports = transports,
 					       .dataset = one ? "single:bytes=1MiB"
 							      : "small-files:files=16,size=64KiB",
@@ -175,9 +204,15 @@ static int show_probe(const struct transport *transport)
 	struct error err = { 0 };
 	char shown[2 * sizeof(err.message)];
 	printf("%s: %s\n", transport->name, transport->summary);
-	if (transport->probe(transport, &probe, &err) == 0) {
+	fflush(stdout);
+	struct progress *progress = progress_start_waiting();
+	progress_say(progress, "asking its programs for their version");
+	int usable = transport->probe(transport, &probe, &err);
+	progress_end(progress);
+	if (usable == 0) {
 		text_escape_terminal(shown, sizeof(shown), probe.version);
 		printf("program: %s%s%s\n", probe.path, *shown ? ", version " : "", shown);
+		fflush(stdout); /* before the wait for the trial */
 		return CLI_OK;
 	}
 	text_escape_terminal(shown, sizeof(shown), err.message);

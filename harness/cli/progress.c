@@ -13,7 +13,7 @@
 
 struct progress {
 	bool terminal;
-	size_t total, done; /* runs */
+	size_t total, done; /* runs; total 0: nothing is counted */
 	uint64_t rounds;
 	char doing[256];
 	int64_t start_ns, runs_start_ns; /* the latter: when the first run began; 0 before */
@@ -49,8 +49,10 @@ static void draw(const struct progress *progress)
 			      sizeof(text));
 		snprintf(left, sizeof(left), ", about %s left", text);
 	}
-	fprintf(stderr, "\r\033[K[%zu/%zu] %s  %s%s", progress->done, progress->total,
-		progress->doing, elapsed, left);
+	fputs("\r\033[K", stderr);
+	if (progress->total > 0)
+		fprintf(stderr, "[%zu/%zu] ", progress->done, progress->total);
+	fprintf(stderr, "%s  %s%s", progress->doing, elapsed, left);
 	fflush(stderr);
 }
 
@@ -70,20 +72,30 @@ static void *tick(void *argument)
 	return NULL;
 }
 
-struct progress *progress_start(const struct study *study)
+static struct progress *start(size_t total, uint64_t rounds)
 {
 	struct progress *progress = calloc(1, sizeof(*progress));
 	if (!progress)
 		abort();
 	progress->terminal = isatty(STDERR_FILENO);
-	progress->total = study->cases_count * (size_t)study->settings.rounds;
-	progress->rounds = study->settings.rounds;
+	progress->total = total;
+	progress->rounds = rounds;
 	progress->start_ns = clock_now_ns();
 	pthread_mutex_init(&progress->lock, NULL);
 	pthread_cond_init(&progress->wake, NULL);
 	if (progress->terminal && pthread_create(&progress->ticker, NULL, tick, progress) != 0)
 		progress->terminal = false;
 	return progress;
+}
+
+struct progress *progress_start(const struct study *study)
+{
+	return start(study->cases_count * (size_t)study->settings.rounds, study->settings.rounds);
+}
+
+struct progress *progress_start_waiting(void)
+{
+	return start(0, 0);
 }
 
 static void set_doing(struct progress *progress, const char *what)
@@ -93,6 +105,14 @@ static void set_doing(struct progress *progress, const char *what)
 	if (progress->terminal)
 		draw(progress);
 	pthread_mutex_unlock(&progress->lock);
+}
+
+void progress_say(struct progress *progress, const char *what)
+{
+	pthread_mutex_lock(&progress->lock);
+	progress->start_ns = clock_now_ns();
+	pthread_mutex_unlock(&progress->lock);
+	set_doing(progress, what);
 }
 
 static void on_phase(const char *what, void *context)

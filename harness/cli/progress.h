@@ -7,10 +7,15 @@
 
 struct progress;
 
-/* Writes to standard error. rounds are shown beside each run's own. NULL never comes back. */
+/* Writes to standard error. NULL never comes back. */
 struct progress *progress_start(const struct study *study);
+/* Without runs to count: on a terminal what progress_say said last, and for how long; nothing
+ * elsewhere. */
+struct progress *progress_start_waiting(void);
+void progress_say(struct progress *progress, const char *what);
 /* Callbacks for the conductor; context is the progress. */
 struct conduct_watch progress_watch(struct progress *progress);
+/* Leaves no status line. */
 void progress_end(struct progress *progress);
 
 #endif

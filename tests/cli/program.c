@@ -205,6 +205,8 @@ _Noreturn static void become(const struct bench *bench, const char *const *argum
 	if (bench->printed_to)
 		output = open(bench->printed_to, O_WRONLY | O_CLOEXEC);
 	int error = open_capture(bench, "stderr");
+	if (bench->told_to)
+		error = open(bench->told_to, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0 || setpgid(0, 0) < 0)
 		_exit(121);

@@ -23,7 +23,8 @@ struct bench {
 	char files[80]; /* whatever the test itself needs */
 	uid_t uid;      /* whom the program runs as: ours, unless bench_use_ordinary was called */
 	bool own_mounts;
-	const char *printed_to; /* standard output of the program; NULL: it is read into output */
+	/* The program's standard output and error; NULL: they are read into output and error. */
+	const char *printed_to, *told_to;
 	uint64_t tiny_bytes; /* data is a file system of this size; 0: it is an ordinary folder */
 	/* Of the latest program. */
 	pid_t pid;

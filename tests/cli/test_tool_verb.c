@@ -1,4 +1,6 @@
 /* `linefill tool check`, and the page of tools that is made from their files. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -79,6 +82,36 @@ static void bad_files_are_told(void **state)
 	bench_check_clean(bench);
 }
 
+/* On a terminal one sees what is waited for, and until when. */
+static void waiting_is_shown(void **state)
+{
+	struct bench *bench = *state;
+	char told[4096];
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal < 0 || grantpt(terminal) < 0 || unlockpt(terminal) < 0)
+		skip();
+	bench->told_to = ptsname(terminal);
+	int kept = open(bench->told_to, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_return_code(kept, errno);
+	PROGRAM_RUN(bench, "tool", "check",
+		    write_tool(bench, "[tool]\nprobe = sh -c 'sleep 1'\n"
+				      "run = sh -c 'sleep 1 && exit 3' {src} {dst}\n"));
+	ssize_t count = read(terminal, told, sizeof(told) - 1);
+	close(kept);
+	close(terminal);
+	assert_true(count > 0);
+	told[count] = '\0';
+	ASSERT_EXIT(bench, 1);
+	ASSERT_HOLDS(bench->output, "trial copy: failed");
+	ASSERT_HOLDS(told, "asking its programs for their version  0:0");
+	ASSERT_HOLDS(told, "trial copy; a tool that hangs is ended after 60 s  0:0");
+	/* And nothing of it stays. */
+	assert_true(count > 4 && memcmp(told + count - 4, "\r\033[K", 4) == 0);
+	bench->told_to = NULL;
+	PROGRAM_RUN(bench, "tool", "check", write_tool(bench, GOOD));
+	assert_string_equal(bench->error, "");
+}
+
 static void usage_is_checked(void **state)
 {
 	struct bench *bench = *state;
@@ -122,9 +155,8 @@ static void page_is_up_to_date(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(good_file_is_tried),
-		BENCH_TEST(bad_files_are_told),
-		BENCH_TEST(usage_is_checked),
+		BENCH_TEST(good_file_is_tried), BENCH_TEST(bad_files_are_told),
+		BENCH_TEST(waiting_is_shown),   BENCH_TEST(usage_is_checked),
 		BENCH_TEST(page_is_up_to_date),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
