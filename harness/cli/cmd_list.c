@@ -12,6 +12,7 @@
 #include "harness/base/files.h"
 #include "harness/base/inifile.h"
 #include "harness/cli/cli.h"
+#include "harness/cli/list_keys.h"
 #include "harness/cli/list_markdown.h"
 #include "harness/engine/catalog.h"
 #include "harness/engine/ciphers.h"
@@ -36,7 +37,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static const char *const subjects[] = { "transports", "datasets", "fields",
+static const char *const subjects[] = { "transports", "datasets", "keys", "fields",
 					"studies",    "ciphers",  NULL };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -63,10 +64,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "[transports|datasets|fields|studies|ciphers] [NAME]",
-	.doc = "Show what there is (default: transports). With the NAME of a transport or dataset: "
-	       "its "
-	       "options with values, units and defaults.",
+	.args_doc = "[transports|datasets|keys|fields|studies|ciphers] [NAME]",
+	.doc = "Show what there is (default: transports): keys are those of a study file, fields "
+	       "the columns of runs.csv. With the NAME of a transport, dataset or section of keys: "
+	       "its options with values, units and defaults.",
 };
 
 /* Every list is built as JSON first, an array of objects; the text form is made from it. */
@@ -251,6 +252,16 @@ static int show_options(const char *name, const char *summary, const struct opti
 	return CLI_OK;
 }
 
+static int show_keys(const char *section)
+{
+	struct error err = { 0 };
+	AUTO_TEXT text = { 0 };
+	if (list_keys(section, &text, &err) < 0)
+		return cli_fail(&err);
+	fputs(text_string(&text), stdout);
+	return CLI_OK;
+}
+
 static int show_one(const char *what, const char *name)
 {
 	struct error err = { 0 };
@@ -261,6 +272,8 @@ static int show_one(const char *what, const char *name)
 		error_set(&err, ERROR_CONFIG, 0, "unknown dataset '%s'", name);
 		return cli_fail(&err);
 	}
+	if (strcmp(what, "keys") == 0)
+		return show_keys(name);
 	if (strcmp(what, "transports") != 0) {
 		error_set(&err, ERROR_CONFIG, 0, "%s have no details", what);
 		return cli_fail(&err);
@@ -282,6 +295,8 @@ static json_t *build_list(const char *what)
 		return list_transports();
 	if (strcmp(what, "datasets") == 0)
 		return list_datasets();
+	if (strcmp(what, "keys") == 0)
+		return list_keys_json();
 	if (strcmp(what, "fields") == 0)
 		return list_fields();
 	if (strcmp(what, "ciphers") == 0)
@@ -293,10 +308,10 @@ static int unknown_subject(const char *what)
 {
 	struct error err = { 0 };
 	const char *near = text_nearest_in(what, subjects);
-	error_set(
-		&err, ERROR_CONFIG, 0,
-		"unknown list '%s'%s%s%s (known are transports, datasets, fields, studies, ciphers)",
-		what, near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+	error_set(&err, ERROR_CONFIG, 0,
+		  "unknown list '%s'%s%s%s (known are transports, datasets, keys, fields, studies, "
+		  "ciphers)",
+		  what, near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return cli_fail(&err);
 }
 
@@ -323,7 +338,8 @@ int cmd_list(int argc, char **argv)
 	json_t *list = NULL;
 	if (arguments.markdown)
 		return show_markdown(what, !name && !arguments.json);
-	if (name && !arguments.json)
+	/* Keys have more to tell than fits a line. */
+	if ((name || strcmp(what, "keys") == 0) && !arguments.json)
 		return show_one(what, name);
 	list = build_list(what);
 	if (!list)

@@ -74,7 +74,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "set", KEY_SET, "SECTION.KEY=VALUE", 0,
 	  "Override a key of the study file, such as study.timeout=30 (s) or 'case "
-	  "scp.instances=4'",
+	  "scp.instances=4'; `linefill list keys` shows all, with units and defaults",
 	  0 },
 	{ "case", KEY_CASE, "NAME", 0,
 	  "Only this case, by the name of its section; again for more (--plan shows them)", 0 },

@@ -12,7 +12,8 @@ static const struct {
 } verbs[] = {
 	{ "run", cmd_run,
 	  "race transports over one dataset, verify every copy, write the results" },
-	{ "list", cmd_list, "show transports, datasets, studies or the fields of runs.csv" },
+	{ "list", cmd_list,
+	  "show transports, datasets, studies, a study file's keys, fields of runs.csv" },
 	{ "dataset", cmd_dataset, "make a dataset in a folder, or verify one" },
 	{ "report", cmd_report, "write a study's summary, charts and report again" },
 	{ "tool", cmd_tool, "say what is wrong with a tool file, with a trial copy" },

@@ -104,7 +104,8 @@ const struct option_def study_place_options[] = {
 	  .type = OPTION_TEXT,
 	  .offset = offsetof(struct study_place, recipe),
 	  .fallback = "",
-	  .help = "see `linefill list datasets`; its options stand beside it" },
+	  .help = "see `linefill list datasets`; its options stand beside it; linux-repo if "
+		  "missing" },
 	{ .name = "location",
 	  .type = OPTION_TEXT,
 	  .offset = offsetof(struct study_place, location),

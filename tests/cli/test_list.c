@@ -100,6 +100,37 @@ static void transports_tell_all(void **state)
 	ASSERT_HOLDS(bench->output, "compressible");
 }
 
+/* All that a study file may hold, section by section. */
+static void keys_are_listed(void **state)
+{
+	static const char *const lines[] = { "[study]\n  title=", "\n  rounds=N",
+					     "(default: 600)",    "\n[ssh]\n  cipher=",
+					     "aes128-ctr",        "\n[hosts]\n  source=",
+					     "\n[case NAME]\n",   "\n  instances=N",
+					     "\n[dataset]\n",     "list transports NAME" };
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "list", "keys");
+	ASSERT_EXIT(bench, 0);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		ASSERT_HOLDS(bench->output, lines[i]);
+	PROGRAM_RUN(bench, "list", "keys", "ssh");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "  mac=");
+	ASSERT_LACKS(bench->output, "rounds");
+	PROGRAM_RUN(bench, "list", "keys", "shs");
+	ASSERT_EXIT(bench, 2);
+	ASSERT_HOLDS(bench->error, "'ssh'");
+	json_t *list = list_json(bench, "keys");
+	const json_t *timeout = named(list, "study.timeout");
+	assert_string_equal(json_string_value(json_object_get(timeout, "unit")), "s");
+	assert_string_equal(json_string_value(json_object_get(timeout, "default")), "600");
+	named(list, "hosts.sink");
+	named(list, "case NAME.label");
+	json_decref(list);
+	PROGRAM_RUN(bench, "run", "--help");
+	ASSERT_HOLDS(bench->output, "list keys");
+}
+
 static void nothing_means_transports(void **state)
 {
 	struct bench *bench = *state;
@@ -142,9 +173,10 @@ static void own_tools_are_found(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(everything_is_listed),  BENCH_TEST(fields_are_the_columns),
-		BENCH_TEST(transports_tell_all),   BENCH_TEST(nothing_means_transports),
-		BENCH_TEST(tool_files_are_listed), BENCH_TEST(own_tools_are_found),
+		BENCH_TEST(everything_is_listed),     BENCH_TEST(fields_are_the_columns),
+		BENCH_TEST(transports_tell_all),      BENCH_TEST(keys_are_listed),
+		BENCH_TEST(nothing_means_transports), BENCH_TEST(tool_files_are_listed),
+		BENCH_TEST(own_tools_are_found),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
