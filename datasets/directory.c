@@ -88,19 +88,9 @@ static int check_links(const struct directory_options *o, const struct manifest 
 static int list_tree(const struct directory_options *o, const struct manifest_scan_options *scan,
 		     struct manifest *list, struct error *err)
 {
-	struct manifest all = { 0 };
-	if (check_path(o, err) < 0 || manifest_list(&all, o->path, scan, err) < 0)
-		return -1;
-	if (o->links == LINKS_KEEP || o->use == USE_PLACE) {
-		*list = all;
-		return 0;
-	}
-	int result = 0;
-	for (size_t i = 0; i < all.count && result == 0; i++)
-		if (all.entries[i].type != MANIFEST_LINK)
-			result = manifest_add(list, &all.entries[i], err);
-	manifest_free(&all);
-	return result < 0 ? -1 : manifest_finish(list, err);
+	struct manifest_scan_options options = *scan;
+	options.skip_links = o->links == LINKS_SKIP && o->use == USE_COPY;
+	return check_path(o, err) < 0 ? -1 : manifest_list(list, o->path, &options, err);
 }
 
 static int directory_plan(const void *options, struct dataset_estimate *estimate, struct error *err)
@@ -141,14 +131,34 @@ static int check_apart(const struct directory_options *o, const char *root, stru
 			 manifest_shown(shown, from));
 }
 
-static int make_copy(const struct dataset_job *job, const struct manifest_scan_options *scan,
-		     const struct manifest *list, struct error *err)
+/* The list goes before the scan makes another of the same size. */
+static int copy_tree(const struct dataset_job *job, const struct manifest_scan_options *scan,
+		     struct error *err)
 {
 	const struct directory_options *o = job->options;
 	char shown[MANIFEST_SHOWN_SIZE];
-	if (stage_tree(job, o->path, list, err) < 0)
-		return error_wrap(err, "copy %s", manifest_shown(shown, o->path));
-	return manifest_scan(job->manifest, job->root, scan, err);
+	struct manifest list = { 0 };
+	int result = check_apart(o, job->root, err);
+	if (result == 0)
+		result = list_tree(o, scan, &list, err);
+	if (result == 0 && stage_tree(job, o->path, &list, err) < 0)
+		result = error_wrap(err, "copy %s", manifest_shown(shown, o->path));
+	manifest_free(&list);
+	return result;
+}
+
+/* In place, before anything is hashed. */
+static int refuse_links(const struct directory_options *o, const struct manifest_scan_options *scan,
+			struct error *err)
+{
+	struct manifest list = { 0 };
+	if (o->links == LINKS_KEEP)
+		return 0;
+	int result = list_tree(o, scan, &list, err);
+	if (result == 0)
+		result = check_links(o, &list, err);
+	manifest_free(&list);
+	return result;
 }
 
 static int directory_make(const struct dataset_job *job, struct error *err)
@@ -158,19 +168,14 @@ static int directory_make(const struct dataset_job *job, struct error *err)
 		.cancel = job->cancel,
 		.deadline_ns = job->deadline_ns,
 	};
-	struct manifest list = { 0 };
-	int result = check_path(o, err);
-	if (result == 0 && o->use == USE_COPY)
-		result = check_apart(o, job->root, err);
-	if (result == 0)
-		result = list_tree(o, &scan, &list, err);
-	if (result == 0)
-		result = check_links(o, &list, err);
-	if (result == 0)
-		result = o->use == USE_COPY ? make_copy(job, &scan, &list, err)
-					    : manifest_scan(job->manifest, o->path, &scan, err);
-	manifest_free(&list);
-	return result;
+	if (check_path(o, err) < 0)
+		return -1;
+	if (o->use == USE_COPY)
+		return copy_tree(job, &scan, err) < 0
+			       ? -1
+			       : manifest_scan(job->manifest, job->root, &scan, err);
+	return refuse_links(o, &scan, err) < 0 ? -1
+					       : manifest_scan(job->manifest, o->path, &scan, err);
 }
 
 static const char *directory_in_place(const void *options)

@@ -155,31 +155,51 @@ static int reserve_entry(struct manifest *manifest, struct error *err)
 	return 0;
 }
 
+/* What its type has no use for is dropped. There is room for it. */
+static void append(struct manifest *manifest, const struct manifest_entry *entry)
+{
+	struct manifest_entry *added = &manifest->entries[manifest->count];
+	*added = (struct manifest_entry){ .type = entry->type,
+					  .mode = entry->mode,
+					  .path = entry->path };
+	if (entry->type == MANIFEST_LINK) {
+		added->mode = 0777;
+		added->target = entry->target;
+	}
+	if (entry->type == MANIFEST_FILE) {
+		added->size_bytes = entry->size_bytes;
+		added->hole_bytes = entry->hole_bytes;
+		added->mtime_s = entry->mtime_s;
+		added->digest = entry->digest;
+	}
+	if (manifest->count > 0 && strcmp(added[-1].path, added->path) > 0)
+		manifest->arena->unsorted = true;
+	manifest->count++;
+}
+
 int manifest_add(struct manifest *manifest, const struct manifest_entry *entry, struct error *err)
 {
 	if (check_entry(entry, err) < 0 || reserve_entry(manifest, err) < 0)
 		return -1;
-	struct manifest_arena *arena = manifest->arena;
-	struct manifest_entry added = { .type = entry->type, .mode = entry->mode };
-	added.path = arena_copy(arena, entry->path);
-	if (!added.path)
+	struct manifest_entry kept = *entry;
+	kept.path = arena_copy(manifest->arena, entry->path);
+	if (!kept.path)
 		return no_memory(err);
 	if (entry->type == MANIFEST_LINK) {
-		added.mode = 0777;
-		added.target = arena_copy(arena, entry->target);
-		if (!added.target)
+		kept.target = arena_copy(manifest->arena, entry->target);
+		if (!kept.target)
 			return no_memory(err);
 	}
-	if (entry->type == MANIFEST_FILE) {
-		added.size_bytes = entry->size_bytes;
-		added.hole_bytes = entry->hole_bytes;
-		added.mtime_s = entry->mtime_s;
-		added.digest = entry->digest;
-	}
-	if (manifest->count > 0 &&
-	    strcmp(manifest->entries[manifest->count - 1].path, added.path) > 0)
-		arena->unsorted = true;
-	manifest->entries[manifest->count++] = added;
+	append(manifest, &kept);
+	return 0;
+}
+
+int manifest_add_borrowed(struct manifest *manifest, const struct manifest_entry *entry,
+			  struct error *err)
+{
+	if (check_entry(entry, err) < 0 || reserve_entry(manifest, err) < 0)
+		return -1;
+	append(manifest, entry);
 	return 0;
 }
 
@@ -204,8 +224,8 @@ static size_t lower_bound(const struct manifest *manifest, const char *path, siz
 	return low;
 }
 
-static const struct manifest_entry *find(const struct manifest *manifest, const char *path,
-					 size_t length)
+const struct manifest_entry *manifest_find(const struct manifest *manifest, const char *path,
+					   size_t length)
 {
 	size_t i = lower_bound(manifest, path, length);
 	if (i == manifest->count)
@@ -220,7 +240,7 @@ static int check_ancestors(const struct manifest *manifest, const char *path, si
 			   struct error *err)
 {
 	while (length > 0) {
-		const struct manifest_entry *parent = find(manifest, path, length);
+		const struct manifest_entry *parent = manifest_find(manifest, path, length);
 		if (parent && parent->type != MANIFEST_FOLDER)
 			return refuse(path, "it lies under a file or a link", err);
 		if (parent)

@@ -55,6 +55,9 @@ void manifest_free(struct manifest *manifest);
  * sorted input costs no sort later. Call manifest_finish when all are in. */
 int manifest_add(struct manifest *manifest, const struct manifest_entry *entry,
 		 struct error *err) MUST_CHECK;
+/* The same, but the strings stay the caller's and must outlive the manifest. */
+int manifest_add_borrowed(struct manifest *manifest, const struct manifest_entry *entry,
+			  struct error *err) MUST_CHECK;
 /* Sorts, and computes totals and flags. A path that appears twice, or lies under a file or a link,
  * is an error (CONFIG). Parents need not be listed. More may be added afterwards, and finished
  * again.
@@ -80,6 +83,7 @@ const char *manifest_shown(char text[MANIFEST_SHOWN_SIZE], const char *path);
 /* How a scan works, and what stops it. */
 struct manifest_scan_options {
 	unsigned threads; /* 0: one per CPU */
+	bool skip_links;  /* leave symbolic links out */
 	const struct cancel *cancel;
 	int64_t deadline_ns; /* CLOCK_NEVER or 0: none */
 };
@@ -96,6 +100,11 @@ int manifest_list(struct manifest *manifest, const char *root,
 /* Opens what path names under root_fd for reading, following no link on the way; -1 with errno. */
 int manifest_open(int root_fd, const char *path, int flags);
 
+/* The entry of the path that is the first length bytes of path, or NULL. manifest_finish must have
+ * been called. */
+const struct manifest_entry *manifest_find(const struct manifest *manifest, const char *path,
+					   size_t length);
+
 /* What must be alike besides names, types, sizes, link targets and contents. Order matters: each
  * includes the one before. */
 enum preserve {
@@ -110,5 +119,11 @@ extern const char *const preserve_names[];
  * first difference and the number of all differences in the message. */
 int manifest_compare(const struct manifest *wanted, const struct manifest *copy,
 		     enum preserve preserve, struct error *err) MUST_CHECK;
+/* The same for a copy that lies under root, read as manifest_scan does, *bytes the sizes of all its
+ * files. No second manifest is made: takes a few bytes an entry, and the paths of folders that
+ * should not be there. What makes manifest_scan fail is an error of its kind, not INTEGRITY. */
+int manifest_verify(const struct manifest *wanted, const char *root, enum preserve preserve,
+		    const struct manifest_scan_options *options, uint64_t *bytes,
+		    struct error *err) MUST_CHECK;
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/api/manifest.h"
+#include "harness/api/manifest_compare.h"
 #include "harness/base/text.h"
 
 const char *const preserve_names[] = {
@@ -21,7 +21,7 @@ static const char *const type_names[] = {
 
 /* Room for two link targets, so that the whole still fits a struct error. */
 #define TARGET_SIZE 80
-#define WHAT_SIZE   (2 * TARGET_SIZE + 64)
+_Static_assert(MANIFEST_WHAT_SIZE >= 2 * TARGET_SIZE + 64, "two targets and the words fit");
 
 /* A first difference is described in full; later ones are only counted (what is then NULL). */
 __attribute__((format(printf, 2, 3))) static bool differs(char *what, const char *format, ...)
@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static bool differs(char *what, const char
 	if (!what)
 		return true;
 	va_start(args, format);
-	vsnprintf(what, WHAT_SIZE, format, args);
+	vsnprintf(what, MANIFEST_WHAT_SIZE, format, args);
 	va_end(args);
 	return true;
 }
@@ -61,8 +61,8 @@ static bool target_differs(const char *wanted, const char *copy, char *what)
 	return differs(what, "points to '%s' instead of '%s'", copy_shown, wanted_shown);
 }
 
-static bool entries_differ(const struct manifest_entry *wanted, const struct manifest_entry *copy,
-			   enum preserve preserve, char *what)
+bool manifest_entries_differ(const struct manifest_entry *wanted, const struct manifest_entry *copy,
+			     enum preserve preserve, char *what)
 {
 	if (wanted->type != copy->type)
 		return differs(what, "is a %s instead of a %s", type_names[copy->type],
@@ -87,9 +87,11 @@ static int order(const struct manifest_entry *wanted, const struct manifest_entr
 	return strcmp(wanted->path, copy->path);
 }
 
-static int report(const char *path, const char *what, uint64_t differences, struct error *err)
+int manifest_report(const char *path, const char *what, uint64_t differences, struct error *err)
 {
 	char shown[MANIFEST_SHOWN_SIZE];
+	if (differences == 0)
+		return 0;
 	manifest_shown(shown, path);
 	if (differences == 1)
 		return error_set(err, ERROR_INTEGRITY, 0, "the copy differs in one place: '%s' %s",
@@ -102,7 +104,7 @@ static int report(const char *path, const char *what, uint64_t differences, stru
 int manifest_compare(const struct manifest *wanted, const struct manifest *copy,
 		     enum preserve preserve, struct error *err)
 {
-	char what[WHAT_SIZE] = "";
+	char what[MANIFEST_WHAT_SIZE] = "";
 	const char *first = NULL;
 	uint64_t differences = 0;
 	for (size_t i = 0, j = 0; i < wanted->count || j < copy->count;) {
@@ -110,14 +112,14 @@ int manifest_compare(const struct manifest *wanted, const struct manifest *copy,
 		const struct manifest_entry *c = j < copy->count ? &copy->entries[j] : NULL;
 		char *describe = first ? NULL : what;
 		int sign = order(w, c);
-		bool other = sign < 0   ? differs(describe, "is missing")
-			     : sign > 0 ? differs(describe, "is unexpected")
-					: entries_differ(w, c, preserve, describe);
+		bool other = sign < 0   ? differs(describe, MANIFEST_MISSING)
+			     : sign > 0 ? differs(describe, MANIFEST_UNEXPECTED)
+					: manifest_entries_differ(w, c, preserve, describe);
 		if (other && !first)
 			first = sign > 0 ? c->path : w->path;
 		differences += other;
 		i += sign <= 0;
 		j += sign >= 0;
 	}
-	return differences == 0 ? 0 : report(first, what, differences, err);
+	return manifest_report(first, what, differences, err);
 }

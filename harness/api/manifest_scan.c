@@ -15,6 +15,8 @@ struct scan {
 static int add_found(void *context, const struct manifest_entry *entry, struct error *err)
 {
 	const struct scan *scan = context;
+	if (entry->type == MANIFEST_LINK && scan->options->skip_links)
+		return 0;
 	return manifest_add(scan->manifest, entry, err);
 }
 

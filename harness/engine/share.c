@@ -95,26 +95,6 @@ static void deal_rest(struct dealer *dealer)
 	}
 }
 
-static size_t find_entry(const struct manifest *whole, const char *path, size_t length)
-{
-	size_t low = 0;
-	size_t high = whole->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const char *candidate = whole->entries[middle].path;
-		int order = strncmp(candidate, path, length);
-		if (order == 0 && candidate[length])
-			order = 1;
-		if (order == 0)
-			return middle;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return SIZE_MAX;
-}
-
 /* Adds the folders above an entry that the part does not have yet; last[i] remembers who was
  * served. */
 static int add_parents(const struct dealer *dealer, size_t entry, size_t part, uint16_t *last,
@@ -123,13 +103,15 @@ static int add_parents(const struct dealer *dealer, size_t entry, size_t part, u
 	const char *path = dealer->whole->entries[entry].path;
 	for (const char *slash = strrchr(path, '/'); slash;
 	     slash = memrchr(path, '/', (size_t)(slash - path))) {
-		size_t folder = find_entry(dealer->whole, path, (size_t)(slash - path));
-		if (folder == SIZE_MAX)
+		const struct manifest_entry *folder =
+			manifest_find(dealer->whole, path, (size_t)(slash - path));
+		if (!folder)
 			return error_set(err, ERROR_CONFIG, 0, "a manifest lacks a folder it uses");
-		if (last[folder] == part + 1)
+		uint16_t *served = &last[folder - dealer->whole->entries];
+		if (*served == part + 1)
 			return 0; /* this one and all above it are there */
-		last[folder] = (uint16_t)(part + 1);
-		if (manifest_add(share, &dealer->whole->entries[folder], err) < 0)
+		*served = (uint16_t)(part + 1);
+		if (manifest_add_borrowed(share, folder, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -141,7 +123,7 @@ static int collect_part(const struct dealer *dealer, size_t part, uint16_t *last
 	for (size_t i = 0; i < dealer->whole->count; i++) {
 		if (dealer->part[i] != part)
 			continue;
-		if (manifest_add(share, &dealer->whole->entries[i], err) < 0 ||
+		if (manifest_add_borrowed(share, &dealer->whole->entries[i], err) < 0 ||
 		    add_parents(dealer, i, part, last, share, err) < 0)
 			return -1;
 	}

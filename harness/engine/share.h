@@ -9,9 +9,10 @@
 #include "harness/base/io.h"
 
 /* The manifest names every folder that its entries lie in, as those of datasets do. Fills
- * shares[0..parts-1], which the caller frees with manifest_free. Each file goes, largest
- * first, to the part with the least to do, where a file costs its bytes plus SHARE_FILE_COST_BYTES;
- * links and empty folders are dealt in turn; a part has the folders that its entries need. */
+ * shares[0..parts-1], which the caller frees with manifest_free; their strings are those of whole,
+ * which must outlive them. Each file goes, largest first, to the part with the least to do, where a
+ * file costs its bytes plus SHARE_FILE_COST_BYTES; links and empty folders are dealt in turn; a
+ * part has the folders that its entries need. */
 #define SHARE_FILE_COST_BYTES (UINT64_C(64) << 10)
 int share_cut(const struct manifest *whole, size_t parts, struct manifest *shares,
 	      struct error *err) MUST_CHECK;

@@ -13,6 +13,7 @@
 #include "datasets/registry.h"
 #include "harness/base/clock.h"
 #include "harness/base/parallel.h"
+#include "tests/unit/resident.h"
 #include "tests/unit/tree_folder.h"
 
 /* Linked with --wrap: a test gets a word in between listing and copying. */
@@ -169,6 +170,29 @@ static void test_skip_links(void **state)
 		       "the first is 'folder/outside'");
 }
 
+/* Never two lists of the tree at a time: at a million files they would not fit in 256 MiB. */
+static void test_takes_little_memory(void **state)
+{
+	(void)state;
+	static const char *const uses[] = { "path=from,use=place", "path=from,use=copy" };
+	struct manifest manifest = { 0 };
+	if (UNDER_SANITIZER)
+		skip();
+	assert_true(tree_put_many("from"));
+	long before = resident_peak_kib();
+	assert_int_equal(manifest_list(&manifest, "from", NULL, NULL), 0);
+	manifest_free(&manifest);
+	long listed = resident_peak_kib();
+	assert_true(listed - before >= TREE_MANY_KIB);
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
+		expect_made(uses[i], &manifest);
+		manifest_free(&manifest);
+		long taken = resident_peak_kib() - listed;
+		print_message("%s took %ld KiB more than a list\n", uses[i], taken);
+		assert_true(taken < TREE_MANY_KIB);
+	}
+}
+
 static void test_place(void **state)
 {
 	(void)state;
@@ -320,11 +344,17 @@ static void test_stops(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(test_copy),        TREE_TEST(test_copy_drops_special_bits),
-		TREE_TEST(test_skip_links),  TREE_TEST(test_place),
-		TREE_TEST(test_settle),      TREE_TEST(test_special_files),
-		TREE_TEST(test_unreadable),  TREE_TEST(test_changes_meanwhile),
-		TREE_TEST(test_into_itself), TREE_TEST(test_stops),
+		TREE_TEST(test_copy),
+		TREE_TEST(test_copy_drops_special_bits),
+		TREE_TEST(test_skip_links),
+		TREE_TEST(test_place),
+		TREE_TEST(test_settle),
+		TREE_TEST(test_special_files),
+		TREE_TEST(test_unreadable),
+		TREE_TEST(test_changes_meanwhile),
+		TREE_TEST(test_into_itself),
+		TREE_TEST(test_stops),
+		TREE_TEST(test_takes_little_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include "harness/api/manifest.h"
 #include "harness/base/cleanup.h"
+#include "tests/unit/resident.h"
 #include "tests/unit/tree_folder.h"
 
 static struct manifest_entry file_at(const char *path)
@@ -462,17 +463,6 @@ static void test_digest(void **state)
 	digest_of("a b@ c", NULL, other);
 	assert_string_not_equal(base, other);
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define UNDER_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_SANITIZER
-#define UNDER_SANITIZER 0
-#endif
 
 /* Bytes per entry as the system sees them, for paths of 60 bytes. */
 static void test_million_entries(void **state)

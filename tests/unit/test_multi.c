@@ -21,6 +21,7 @@
 #include "tests/contract/pair.h"
 #include "tests/contract/trees.h"
 #include "tests/unit/proxy.h"
+#include "tests/unit/resident.h"
 #include "transports/multi.h"
 #include "transports/registry.h"
 
@@ -423,9 +424,8 @@ static void test_memory_bound(void **state)
 {
 	struct rusage usage;
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	skip();
-#endif
+	if (UNDER_SANITIZER)
+		skip();
 	tree_file(source_fd, "large", 300 * MIB);
 	scan();
 	clear(sink_root);

@@ -77,6 +77,7 @@ static void assert_complete(const struct manifest *whole, const struct manifest 
 			if (!copy)
 				continue;
 			found++;
+			assert_ptr_equal(copy->path, entry->path); /* no second list of names */
 			assert_int_equal(copy->type, entry->type);
 			assert_int_equal(copy->size_bytes, entry->size_bytes);
 			assert_int_equal(copy->mode, entry->mode);

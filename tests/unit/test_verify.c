@@ -10,6 +10,7 @@
 #include "harness/base/cancel.h"
 #include "harness/engine/verify.h"
 #include "tests/unit/processes.h"
+#include "tests/unit/resident.h"
 #include "tests/unit/tree_folder.h"
 
 static struct manifest wanted;
@@ -116,6 +117,22 @@ static bool change_folder_mode(void)
 	return chmod("copy/d", 0700) == 0;
 }
 
+static bool add_tree(void)
+{
+	return mkdir("copy/d/new", 0755) == 0 && mkdir("copy/d/new/deeper", 0755) == 0 &&
+	       tree_put("copy/d/new/deeper/file", "x") && tree_put("copy/d-", "x");
+}
+
+static bool make_file_a_folder(void)
+{
+	return unlink("copy/b") == 0 && mkdir("copy/b", 0755) == 0 && tree_put("copy/b/in", "x");
+}
+
+static bool make_folder_a_file(void)
+{
+	return unlink("copy/d/a") == 0 && rmdir("copy/d") == 0 && tree_put("copy/d", "contents");
+}
+
 static bool add_socket(void)
 {
 	return tree_put_socket("copy/socket");
@@ -124,6 +141,18 @@ static bool add_socket(void)
 static bool put_fifo_in_place(void)
 {
 	return unlink("copy/b") == 0 && mkfifo("copy/b", 0644) == 0;
+}
+
+/* One by one or both lists side by side: the same is found, and said in the same words. */
+static void assert_same_words(enum preserve preserve, const struct error *found)
+{
+	struct error err = { 0 };
+	struct manifest copy = { 0 };
+	if (manifest_scan(&copy, "copy", NULL, NULL) < 0)
+		return; /* what cannot be in a manifest */
+	assert_int_equal(manifest_compare(&wanted, &copy, preserve, &err), -1);
+	assert_string_equal(found->message, err.message);
+	manifest_free(&copy);
 }
 
 static void test_differences(void **state)
@@ -145,6 +174,9 @@ static void test_differences(void **state)
 		{ rename_file, "B", false },
 		{ change_mode, "d/a", true },
 		{ change_folder_mode, "d", true },
+		{ add_tree, "in 4 places, first: 'd-' is unexpected", false },
+		{ make_file_a_folder, "in 2 places, first: 'b' is a folder", false },
+		{ make_folder_a_file, "in 2 places, first: 'd' is a file", false },
 		{ add_socket, "socket", false },
 		{ put_fifo_in_place, "b", false },
 	};
@@ -157,6 +189,7 @@ static void test_differences(void **state)
 			fail_msg("%zu: not noticed", i);
 		assert_int_equal(err.kind, ERROR_INTEGRITY);
 		assert_non_null(strstr(err.message, cases[i].named));
+		assert_same_words(PRESERVE_MODE, &err);
 		assert_int_equal(verify(PRESERVE_CONTENT, &err) == 0, cases[i].mode_only);
 	}
 }
@@ -194,6 +227,46 @@ static void test_errors(void **state)
 	cancel_close(&cancel);
 }
 
+/* A manifest may name what is in a folder without the folder. */
+static void test_folder_not_named(void **state)
+{
+	static const struct manifest_entry entry = { .path = "d/a", .size_bytes = 1 };
+	struct manifest partial = { 0 };
+	struct error err = { 0 };
+	uint64_t bytes = 0;
+	(void)state;
+	assert_int_equal(manifest_add(&partial, &entry, NULL), 0);
+	assert_int_equal(manifest_finish(&partial, NULL), 0);
+	assert_int_equal(verify_copy(&partial, "copy", PRESERVE_MODE, &bytes, within(60), &err),
+			 -1);
+	assert_string_equal(err.message, "the copy differs in 5 places, first: 'b' is unexpected");
+	assert_int_equal(bytes, strlen("contents"));
+	manifest_free(&partial);
+}
+
+/* No second list of the tree: at a million files it would not fit in an agent's 256 MiB. */
+static void test_takes_little_memory(void **state)
+{
+	(void)state;
+	if (UNDER_SANITIZER)
+		skip();
+	struct manifest many = { 0 };
+	struct error err = { 0 };
+	uint64_t bytes = 0;
+	long before = resident_peak_kib();
+	assert_true(tree_put_many("many"));
+	assert_int_equal(manifest_list(&many, "many", NULL, NULL), 0);
+	long listed = resident_peak_kib();
+	/* The digest of nothing is not 0: all files differ, and are all looked at. */
+	assert_int_equal(verify_copy(&many, "many", PRESERVE_MODE, &bytes, within(60), &err), -1);
+	assert_non_null(strstr(err.message, "in " TREE_MANY_TEXT " places"));
+	long taken = resident_peak_kib() - listed;
+	print_message("the list took %ld KiB, to verify it %ld KiB more\n", listed - before, taken);
+	assert_true(listed - before >= TREE_MANY_KIB);
+	assert_true(taken < TREE_MANY_KIB / 2);
+	manifest_free(&many);
+}
+
 #define WITH_TREES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -203,6 +276,8 @@ int main(void)
 		WITH_TREES(test_differences),
 		WITH_TREES(test_a_copy_that_may_not_be_read),
 		WITH_TREES(test_errors),
+		WITH_TREES(test_folder_not_named),
+		WITH_TREES(test_takes_little_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

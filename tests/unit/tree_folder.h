@@ -2,6 +2,7 @@
 #ifndef LINEFILL_TESTS_TREE_FOLDER_H
 #define LINEFILL_TESTS_TREE_FOLDER_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <stdbool.h>
@@ -55,6 +56,29 @@ static inline bool tree_put_socket(const char *path)
 	AUTO_FD fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
 	return fd >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof(name)) == 0;
+}
+
+/* Empty files with long paths, enough for the memory of a list of them to be seen. */
+#define TREE_MANY      20000
+#define TREE_MANY_TEXT "20000"
+#define TREE_MANY_KIB  2500 /* what such a list takes at least */
+static inline bool tree_put_many(const char *folder)
+{
+	char path[250];
+	static const char *const below[] = { "", "/a-folder-with-a-long-name-as-in-deep-trees",
+					     "/and-one-more-within-it" };
+	int length = snprintf(path, sizeof(path), "%s", folder);
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+		length += snprintf(path + length, sizeof(path) - (size_t)length, "%s", below[i]);
+		if (mkdir(path, 0755) < 0 && (i > 0 || errno != EEXIST))
+			return false;
+	}
+	for (unsigned i = 0; i < TREE_MANY; i++) {
+		snprintf(path + length, sizeof(path) - (size_t)length, "/a-file-of-many-%05u", i);
+		if (mknod(path, S_IFREG | 0644, 0) < 0)
+			return false;
+	}
+	return true;
 }
 
 /* Root can read everything: such a check runs in a child that is nobody. */
