@@ -8,7 +8,7 @@
 
 struct run {
 	const struct study *study;
-	const struct study_case *item;
+	const struct study_case *item; /* one of the study's */
 	struct pair *pairs;
 	size_t pairs_count;
 	const char *study_id;

@@ -24,8 +24,9 @@ void run_row_describe(const struct run *run, size_t pair, struct result *row)
 	const struct study_case *item = run->item;
 	result_init(row);
 	text_copy(row->study_id, sizeof(row->study_id), run->study_id);
-	snprintf(row->run_id, sizeof(row->run_id), "%s-r%d-%.24s", run->study_id, run->round,
-		 item->name);
+	/* By the case's number: names can be longer than there is room. */
+	snprintf(row->run_id, sizeof(row->run_id), "%s-r%d-c%zu", run->study_id, run->round,
+		 (size_t)(item - study->cases) + 1);
 	row->round = run->round;
 	row->pair = (int64_t)pair + 1;
 	row->pairs = (int64_t)run->pairs_count;

@@ -187,6 +187,21 @@ static void rows_describe_their_run(void **state)
 	bench_check_clean(bench);
 }
 
+/* However alike names are, each run has an id of its own. */
+static void run_ids_are_unique(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_STUDY(bench, "-t", "multi:block=1MiB,compress=1,streams=1 2 4", "-t",
+		      "multi:block=1MiB,compress=1", "--dataset", SMALL, "--rounds", "2");
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 8);
+	for (size_t i = 0; i < bench->results.count; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(bench->results.rows[i].run_id,
+						bench->results.rows[j].run_id);
+	bench_check_clean(bench);
+}
+
 static void ssh_tools_share_one_cipher(void **state)
 {
 	struct bench *bench = *state;
@@ -269,6 +284,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(memory_is_given_back),
 		BENCH_TEST(exit_status_tells_rows),
 		BENCH_TEST(rows_describe_their_run),
+		BENCH_TEST(run_ids_are_unique),
 		BENCH_TEST(ssh_tools_share_one_cipher),
 		BENCH_TEST(scp_carries_no_links),
 		BENCH_TEST(location_may_be_the_temporary_folder),
