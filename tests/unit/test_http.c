@@ -22,7 +22,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
-#include "tests/contract/pair.h"
+#include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
 #include "transports/channel.h"
 #include "transports/gate.h"
@@ -34,16 +34,8 @@
 #define PROMPT_S 10
 #define SMALL    300
 
-static char *base, *source_root, *sink_root, *scratch;
-static struct manifest files;
-
-static void scan(const char *root, struct manifest *manifest)
-{
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
-	struct error err = { 0 };
-	if (manifest_scan(manifest, root, &options, &err) < 0)
-		fail_msg("%s", err.message);
-}
+static struct tree_pair trees;
+static char *scratch;
 
 static int setup_all(void **state)
 {
@@ -56,32 +48,23 @@ static int setup_all(void **state)
 		print_message("passed over: %s\n", err.message);
 		exit(0);
 	}
-	base = tree_temporary();
-	source_root = path_join(base, "so$urce; \"{1}");
-	sink_root = path_join(base, "sink");
-	scratch = path_join(base, "scratch");
-	assert_int_equal(mkdir(source_root, 0700) | mkdir(sink_root, 0700) | mkdir(scratch, 0700),
-			 0);
-	AUTO_FD fd = tree_open(source_root);
-	tree_file(fd, "large", 20 * MIB + 1);
-	tree_folder(fd, "folder", 0555);
+	tree_pair_make(&trees, "so$urce; \"{1}");
+	scratch = tree_pair_folder(&trees, "scratch");
+	tree_file(trees.source_fd, "large", 20 * MIB + 1);
+	tree_folder(trees.source_fd, "folder", 0555);
 	for (int i = 0; i < SMALL; i++) {
 		snprintf(path, sizeof(path), "small-%d?#%%41&=+", i);
-		tree_file(fd, path, (size_t)i);
+		tree_file(trees.source_fd, path, (size_t)i);
 	}
-	scan(source_root, &files);
+	tree_pair_scan(&trees);
 	return 0;
 }
 
 static int teardown_all(void **state)
 {
 	(void)state;
-	manifest_free(&files);
-	assert_int_equal(folder_remove(base, NULL), 0);
-	free(source_root);
-	free(sink_root);
+	tree_pair_drop(&trees);
 	free(scratch);
-	free(base);
 	return 0;
 }
 
@@ -89,16 +72,16 @@ static int setup(void **state)
 {
 	struct error err = { 0 };
 	(void)state;
-	return folder_clear(sink_root, &err) | folder_clear(scratch, &err);
+	return folder_clear(trees.sink, &err) | folder_clear(scratch, &err);
 }
 
 static int run(struct pair_spec spec, struct pair_result *result, struct error *err)
 {
 	spec.transport = transport_find("http");
-	spec.source_root = source_root;
-	spec.sink_root = sink_root;
+	spec.source_root = trees.source;
+	spec.sink_root = trees.sink;
 	spec.scratch = scratch;
-	spec.files = &files;
+	spec.files = &trees.files;
 	spec.preserve = PRESERVE_ALL;
 	assert_int_equal(setup(NULL), 0);
 	return pair_run(&spec, result, err);
@@ -106,12 +89,9 @@ static int run(struct pair_spec spec, struct pair_result *result, struct error *
 
 static void check_copy(const char *label)
 {
-	struct manifest copy = { 0 };
 	struct error err = { 0 };
-	scan(sink_root, &copy);
-	if (manifest_compare(&files, &copy, PRESERVE_ALL, &err) < 0)
+	if (tree_pair_compare(&trees, PRESERVE_ALL, &err) < 0)
 		fail_msg("%s: %s", label, err.message);
-	manifest_free(&copy);
 }
 
 /* Many files travel on few connections. */
@@ -138,7 +118,7 @@ static void test_options(void **state)
 			fail_msg("%s: %s", cases[i].options, err.message);
 		check_copy(cases[i].options);
 		assert_int_equal(result.sink.progress.files, SMALL + 1);
-		assert_int_equal(result.sink.progress.bytes, files.bytes);
+		assert_int_equal(result.sink.progress.bytes, trees.files.bytes);
 		assert_string_equal(result.sink.report.cipher, cases[i].cipher);
 		if (result.sink.report.streams == 0 ||
 		    result.sink.report.streams > cases[i].streams)
@@ -211,14 +191,12 @@ static void test_lost_file(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct pair_result result;
 		struct error err = { 0 };
-		AUTO_FREE char *path = path_join(source_root, names[i]);
-		AUTO_FD fd = tree_open(source_root);
+		AUTO_FREE char *path = path_join(trees.source, names[i]);
+		AUTO_FD fd = tree_open(trees.source);
 		if (i == 3 && geteuid() == 0)
 			continue;
 		tree_file(fd, names[i], 100);
-		manifest_free(&files);
-		files = (struct manifest){ 0 };
-		scan(source_root, &files);
+		tree_pair_scan(&trees);
 		assert_int_equal(i == 0   ? unlink(path)
 				 : i == 3 ? chmod(path, 0)
 					  : truncate(path, i == 1 ? 99 : 101),
@@ -230,9 +208,7 @@ static void test_lost_file(void **state)
 		if (i > 0)
 			assert_int_equal(unlink(path), 0);
 	}
-	manifest_free(&files);
-	files = (struct manifest){ 0 };
-	scan(source_root, &files);
+	tree_pair_scan(&trees);
 }
 
 /* Answers one request on each connection with fixed bytes. */
@@ -268,7 +244,7 @@ static int fetch_from(const struct endpoint *endpoint, double seconds, struct er
 	struct xfer xfer = {
 		.side = XFER_SINK,
 		.files = &wanted,
-		.root = sink_root,
+		.root = trees.sink,
 		.token = &token,
 		.deadline_ns = clock_deadline_ns(seconds),
 		.progress = &progress,

@@ -9,16 +9,14 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/clock.h"
 #include "harness/base/files.h"
-#include "tests/contract/pair.h"
+#include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
 #include "tests/unit/proxy.h"
 #include "tests/unit/resident.h"
@@ -32,49 +30,26 @@
 
 static const char *const both[] = { "multi", "multi-reverse" };
 
-static char *base, *source_root, *sink_root;
-static int source_fd, sink_fd;
-static struct manifest files;
-
-static void scan(void)
-{
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
-	struct error err = { 0 };
-	manifest_free(&files);
-	files = (struct manifest){ 0 };
-	if (manifest_scan(&files, source_root, &options, &err) < 0)
-		fail_msg("%s", err.message);
-}
+static struct tree_pair trees;
 
 static int setup(void **state)
 {
 	(void)state;
-	base = tree_temporary();
-	source_root = path_join(base, "source");
-	sink_root = path_join(base, "sink");
-	assert_int_equal(mkdir(source_root, 0700) | mkdir(sink_root, 0700), 0);
-	source_fd = tree_open(source_root);
-	sink_fd = tree_open(sink_root);
+	tree_pair_make(&trees, "source");
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	close(source_fd);
-	close(sink_fd);
-	manifest_free(&files);
-	assert_int_equal(folder_remove(base, NULL), 0);
-	free(source_root);
-	free(sink_root);
-	free(base);
+	tree_pair_drop(&trees);
 	return 0;
 }
 
 /* Text that shrinks well, and a hole. */
 static void put_shrinking(const char *path, size_t lines)
 {
-	AUTO_FD fd = openat(source_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	AUTO_FD fd = openat(trees.source_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 3 * MIB), 0);
 	assert_true(lseek(fd, 3 * MIB, SEEK_SET) > 0);
@@ -86,56 +61,35 @@ static void put_shrinking(const char *path, size_t lines)
 static void make_mixed(void)
 {
 	char path[64];
-	tree_file(source_fd, "large", 23 * MIB + 17);
-	tree_file(source_fd, "larger", 40 * MIB);
-	tree_file(source_fd, "empty", 0);
-	tree_folder(source_fd, "folder", 0755);
-	tree_folder(source_fd, "shut", 0755);
-	tree_file(source_fd, "shut/file", 5000);
-	tree_link(source_fd, "link", "folder/file-7");
+	tree_file(trees.source_fd, "large", 23 * MIB + 17);
+	tree_file(trees.source_fd, "larger", 40 * MIB);
+	tree_file(trees.source_fd, "empty", 0);
+	tree_folder(trees.source_fd, "folder", 0755);
+	tree_folder(trees.source_fd, "shut", 0755);
+	tree_file(trees.source_fd, "shut/file", 5000);
+	tree_link(trees.source_fd, "link", "folder/file-7");
 	for (unsigned i = 0; i < 600; i++) {
 		snprintf(path, sizeof(path), "folder/file-%u", i);
-		tree_file(source_fd, path, i * 37 % 9001);
+		tree_file(trees.source_fd, path, i * 37 % 9001);
 	}
 	/* More than a proxy's piece of records that are no files. */
 	for (unsigned i = 0; i < 600; i++) {
 		snprintf(path, sizeof(path), "folder/folder-with-a-long-name-%u", i);
-		tree_folder(source_fd, path, 0755);
+		tree_folder(trees.source_fd, path, 0755);
 	}
 	put_shrinking("shrinks", 100000);
-	assert_int_equal(fchmodat(source_fd, "shut", 0500, 0), 0);
-	scan();
+	assert_int_equal(fchmodat(trees.source_fd, "shut", 0500, 0), 0);
+	tree_pair_scan(&trees);
 }
 
 static int run(const char *name, const char *options, struct proxy *proxy,
 	       struct pair_result *result, struct error *err)
 {
-	const struct pair_spec spec = {
-		.transport = transport_find(name),
-		.options = options,
-		.source_root = source_root,
-		.sink_root = sink_root,
-		.scratch = base,
-		.files = &files,
-		.preserve = PRESERVE_MODE,
-		.when_known = proxy ? proxy_enter : NULL,
-		.context = proxy,
-	};
+	struct pair_spec spec = tree_pair_spec(&trees, name, options);
+	spec.when_known = proxy ? proxy_enter : NULL;
+	spec.context = proxy;
 	*err = (struct error){ 0 };
 	return pair_run(&spec, result, err);
-}
-
-static int compare(struct error *err)
-{
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
-	struct manifest copy = { 0 };
-	int result = manifest_scan(&copy, sink_root, &options, err);
-	if (result == 0)
-		result = manifest_compare(&files, &copy, PRESERVE_MODE, err);
-	if (result == 0 && copy.hole_bytes < files.hole_bytes)
-		result = error_set(err, ERROR_INTEGRITY, 0, "holes were filled");
-	manifest_free(&copy);
-	return result;
 }
 
 static void clear(const char *root)
@@ -149,19 +103,19 @@ static void clear(const char *root)
 static void check(const char *name, const char *options, const struct pair_result *result)
 {
 	struct error err = { 0 };
-	if (compare(&err) < 0)
+	if (tree_pair_compare(&trees, PRESERVE_MODE, &err) < 0)
 		fail_msg("%s:%s: %s", name, options, err.message);
-	if (result->sink.progress.bytes != files.bytes ||
-	    result->source.progress.bytes != files.bytes ||
-	    result->sink.progress.files != files.files ||
-	    result->source.progress.files != files.files)
+	if (result->sink.progress.bytes != trees.files.bytes ||
+	    result->source.progress.bytes != trees.files.bytes ||
+	    result->sink.progress.files != trees.files.files ||
+	    result->source.progress.files != trees.files.files)
 		fail_msg("%s:%s: counted %llu, %llu of %llu bytes, %llu, %llu of %llu files", name,
 			 options, (unsigned long long)result->source.progress.bytes,
 			 (unsigned long long)result->sink.progress.bytes,
-			 (unsigned long long)files.bytes,
+			 (unsigned long long)trees.files.bytes,
 			 (unsigned long long)result->source.progress.files,
 			 (unsigned long long)result->sink.progress.files,
-			 (unsigned long long)files.files);
+			 (unsigned long long)trees.files.files);
 }
 
 static void copy(const char *name, const char *options, struct proxy *proxy)
@@ -189,7 +143,7 @@ static void for_all_options(void (*act)(const char *name, const char *options))
 
 static void copy_fresh(const char *name, const char *options)
 {
-	clear(sink_root);
+	clear(trees.sink);
 	copy(name, options, NULL);
 }
 
@@ -206,9 +160,9 @@ static void test_trees(void **state)
 {
 	(void)state;
 	for (const struct tree_case *tree = tree_cases; tree->name; tree++) {
-		clear(source_root);
-		tree->make(source_fd);
-		scan();
+		clear(trees.source);
+		tree->make(trees.source_fd);
+		tree_pair_scan(&trees);
 		for_all_options(copy_fresh);
 	}
 }
@@ -232,7 +186,7 @@ static void test_cut(void **state)
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(plans); i++) {
 		const struct proxy *plan = &plans[i / 2];
 		struct proxy *proxy = proxy_start(plan);
-		clear(sink_root);
+		clear(trees.sink);
 		copy(both[(i ^ i >> 1) & 1], options[i % ARRAY_SIZE(options)], proxy);
 		assert_true(atomic_load(&proxy->cuts) < plan->cuts);
 		proxy_stop(proxy);
@@ -252,7 +206,7 @@ static void test_cut_for_good(void **state)
 		struct pair_result result;
 		struct error err;
 		struct proxy *proxy = proxy_start(&plans[i / 2]);
-		clear(sink_root);
+		clear(trees.sink);
 		assert_int_equal(run(both[i % 2], "block=1MiB", proxy, &result, &err), -1);
 		proxy_stop(proxy);
 		assert_int_equal(result.source.wait_status | result.sink.wait_status, 0);
@@ -268,9 +222,9 @@ static void test_damage(void **state)
 {
 	const struct proxy plan = { .flip_at = 300000, .flips = 3, .flip_from = 1 };
 	(void)state;
-	tree_file(source_fd, "large", 60 * MIB);
+	tree_file(trees.source_fd, "large", 60 * MIB);
 	put_shrinking("shrinks", 300000);
-	scan();
+	tree_pair_scan(&trees);
 	for (int i = 0; i < 5; i++) {
 		static const char *const options[] = { "checksum=xxh3", "checksum=xxh3,compress=1",
 						       "checksum=xxh3,block=1MiB,streams=8",
@@ -278,7 +232,7 @@ static void test_damage(void **state)
 		struct pair_result result;
 		struct error err;
 		struct proxy *proxy = proxy_start(&plan);
-		clear(sink_root);
+		clear(trees.sink);
 		if (run(both[i % 2], options[i], proxy, &result, &err) < 0)
 			fail_msg("%s: %s", options[i], err.message);
 		assert_true(atomic_load(&proxy->flips) < plan.flips);
@@ -286,7 +240,7 @@ static void test_damage(void **state)
 		if (options[i][0])
 			check(both[i % 2], options[i], &result);
 		else
-			assert_int_equal(compare(&err), -1);
+			assert_int_equal(tree_pair_compare(&trees, PRESERVE_MODE, &err), -1);
 	}
 }
 
@@ -301,19 +255,19 @@ static void test_resume(void **state)
 		struct pair_result result;
 		struct error err;
 		struct proxy *proxy = proxy_start(&dying);
-		clear(sink_root);
+		clear(trees.sink);
 		assert_int_equal(run(both[i], "block=1MiB", proxy, &result, &err), -1);
 		uint64_t first = result.sink.progress.bytes;
 		proxy_stop(proxy);
-		assert_true(first > 8 * MIB && first < files.bytes - 8 * MIB);
+		assert_true(first > 8 * MIB && first < trees.files.bytes - 8 * MIB);
 		proxy = proxy_start(&faithful);
 		copy(both[i], "block=1MiB,resume=yes", proxy);
 		uint64_t travelled = atomic_load(&proxy->bytes);
 		proxy_stop(proxy);
-		if (travelled > files.bytes - first + OVERHEAD)
+		if (travelled > trees.files.bytes - first + OVERHEAD)
 			fail_msg("%llu bytes travelled, %llu of %llu were there",
 				 (unsigned long long)travelled, (unsigned long long)first,
-				 (unsigned long long)files.bytes);
+				 (unsigned long long)trees.files.bytes);
 		proxy = proxy_start(&faithful);
 		copy(both[i], "block=1MiB,resume=yes", proxy);
 		assert_true(atomic_load(&proxy->bytes) < OVERHEAD);
@@ -323,7 +277,7 @@ static void test_resume(void **state)
 
 static void spoil(const char *path, off_t at)
 {
-	AUTO_FD fd = openat(sink_fd, path, O_WRONLY);
+	AUTO_FD fd = openat(trees.sink_fd, path, O_WRONLY);
 	assert_int_equal(pwrite(fd, "spoilt", 6, at), 6);
 }
 
@@ -337,15 +291,15 @@ static void test_resume_over_other_things(void **state)
 	spoil("larger", 40 * MIB + 5);
 	spoil("folder/file-100", 3);
 	spoil("shrinks", 100);
-	assert_int_equal(unlinkat(sink_fd, "folder/file-7", 0), 0);
-	tree_link(sink_fd, "folder/file-7", "../../bystander");
-	assert_int_equal(unlinkat(sink_fd, "folder/file-8", 0), 0);
-	AUTO_FD outside = tree_open(base);
+	assert_int_equal(unlinkat(trees.sink_fd, "folder/file-7", 0), 0);
+	tree_link(trees.sink_fd, "folder/file-7", "../../bystander");
+	assert_int_equal(unlinkat(trees.sink_fd, "folder/file-8", 0), 0);
+	AUTO_FD outside = tree_open(trees.base);
 	tree_file(outside, "bystander", 9 * 37);
-	assert_int_equal(linkat(outside, "bystander", sink_fd, "folder/file-8", 0), 0);
-	assert_int_equal(unlinkat(sink_fd, "link", 0), 0);
-	tree_link(sink_fd, "link", "/etc/passwd");
-	AUTO_FREE char *empty = path_join(sink_root, "empty");
+	assert_int_equal(linkat(outside, "bystander", trees.sink_fd, "folder/file-8", 0), 0);
+	assert_int_equal(unlinkat(trees.sink_fd, "link", 0), 0);
+	tree_link(trees.sink_fd, "link", "/etc/passwd");
+	AUTO_FREE char *empty = path_join(trees.sink, "empty");
 	assert_int_equal(truncate(empty, 77), 0);
 	copy("multi", "resume=yes", NULL);
 	struct stat status;
@@ -362,14 +316,15 @@ static void test_resume_refuses(void **state)
 	struct stat status;
 	(void)state;
 	make_mixed();
-	AUTO_FD outside = tree_open(base);
+	AUTO_FD outside = tree_open(trees.base);
 	tree_file(outside, "bystander", 1000);
 	for (int i = 0; i < 2; i++) {
-		clear(sink_root);
+		clear(trees.sink);
 		if (i == 0)
-			tree_link(sink_fd, "large", "../bystander");
+			tree_link(trees.sink_fd, "large", "../bystander");
 		else
-			assert_int_equal(linkat(outside, "bystander", sink_fd, "large", 0), 0);
+			assert_int_equal(linkat(outside, "bystander", trees.sink_fd, "large", 0),
+					 0);
 		assert_int_equal(run("multi", "resume=yes", NULL, &result, &err), -1);
 		assert_int_equal(fstatat(outside, "bystander", &status, 0), 0);
 		assert_int_equal(status.st_size, 1000);
@@ -382,41 +337,41 @@ static void test_compress(void **state)
 	const struct proxy faithful = { .cuts = 0 };
 	(void)state;
 	put_shrinking("shrinks", 300000);
-	scan();
+	tree_pair_scan(&trees);
 	struct proxy *proxy = proxy_start(&faithful);
-	clear(sink_root);
+	clear(trees.sink);
 	copy("multi", "compress=6", proxy);
-	assert_true(atomic_load(&proxy->bytes) < (files.bytes - 3 * MIB) / 4);
+	assert_true(atomic_load(&proxy->bytes) < (trees.files.bytes - 3 * MIB) / 4);
 	proxy_stop(proxy);
-	clear(source_root);
-	tree_file(source_fd, "random", 20 * MIB);
-	scan();
+	clear(trees.source);
+	tree_file(trees.source_fd, "random", 20 * MIB);
+	tree_pair_scan(&trees);
 	proxy = proxy_start(&faithful);
-	clear(sink_root);
+	clear(trees.sink);
 	copy("multi", "compress=6", proxy);
-	assert_true(atomic_load(&proxy->bytes) < files.bytes + OVERHEAD);
+	assert_true(atomic_load(&proxy->bytes) < trees.files.bytes + OVERHEAD);
 	proxy_stop(proxy);
 }
 
 static void test_rate(void **state)
 {
 	(void)state;
-	tree_file(source_fd, "large", 10 * MIB);
-	scan();
+	tree_file(trees.source_fd, "large", 10 * MIB);
+	tree_pair_scan(&trees);
 	for (int i = 0; i < 2; i++) {
 		struct pair_result result;
 		struct error err;
-		clear(sink_root);
+		clear(trees.sink);
 		if (run(both[i], "rate=80e6,streams=4", NULL, &result, &err) < 0)
 			fail_msg("%s", err.message);
-		double expected = (double)files.bytes * 8 / 80e6;
+		double expected = (double)trees.files.bytes * 8 / 80e6;
 		assert_true(result.source.seconds > 0.9 * expected);
 		assert_true(result.source.seconds < 3 * expected);
 	}
 	struct pair_result result;
 	struct error err;
 	assert_int_equal(run("multi", "memory=yes,rate=80e6", NULL, &result, &err), 0);
-	assert_true(result.source.seconds > 0.9 * (double)files.bytes * 8 / 80e6);
+	assert_true(result.source.seconds > 0.9 * (double)trees.files.bytes * 8 / 80e6);
 }
 
 /* The largest number of streams with all that takes memory: the bound of multi.c. */
@@ -426,9 +381,9 @@ static void test_memory_bound(void **state)
 	(void)state;
 	if (UNDER_SANITIZER)
 		skip();
-	tree_file(source_fd, "large", 300 * MIB);
-	scan();
-	clear(sink_root);
+	tree_file(trees.source_fd, "large", 300 * MIB);
+	tree_pair_scan(&trees);
+	clear(trees.sink);
 	copy("multi", "streams=64,compress=1,checksum=xxh3,resume=yes", NULL);
 	assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
 	if (usage.ru_maxrss > 224 << 10)

@@ -11,62 +11,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/clock.h"
 #include "harness/base/files.h"
-#include "tests/contract/pair.h"
+#include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
 #include "tests/unit/private_sshd.h"
-#include "transports/registry.h"
 #include "transports/ssh_receive.h"
 #include "transports/ssh_session.h"
 
-static char *base, *source_root, *sink_root, *server;
+static struct tree_pair trees;
+static char *server;
 static struct private_sshd sshd;
 static struct service service; /* a copy that tests may spoil */
-static struct manifest files;
-
-static char *make_folder(const char *name)
-{
-	char *path = path_join(base, name);
-	assert_int_equal(mkdir(path, 0700), 0);
-	return path;
-}
 
 static int setup_all(void **state)
 {
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
 	struct error err = { 0 };
 	(void)state;
-	base = tree_temporary();
-	source_root = make_folder("source");
-	sink_root = make_folder("sink");
-	server = make_folder("server");
-	AUTO_FD fd = tree_open(source_root);
-	tree_file(fd, "large", 30 << 20);
-	tree_folder(fd, "folder", 0555);
-	tree_file(fd, "small", 100);
-	if (manifest_scan(&files, source_root, &options, &err) < 0 ||
-	    private_sshd_start(&sshd, server, &err) < 0) {
-		print_message("%s\n", err.message);
-		return -1;
-	}
-	return 0;
+	tree_pair_make(&trees, "source");
+	server = tree_pair_folder(&trees, "server");
+	tree_file(trees.source_fd, "large", 30 << 20);
+	tree_folder(trees.source_fd, "folder", 0555);
+	tree_file(trees.source_fd, "small", 100);
+	tree_pair_scan(&trees);
+	if (private_sshd_start(&sshd, server, &err) == 0)
+		return 0;
+	print_message("%s\n", err.message);
+	return -1;
 }
 
 static int teardown_all(void **state)
 {
 	(void)state;
 	private_sshd_stop(&sshd);
-	manifest_free(&files);
-	assert_int_equal(folder_remove(base, NULL), 0);
-	free(source_root);
-	free(sink_root);
+	tree_pair_drop(&trees);
 	free(server);
-	free(base);
 	return 0;
 }
 
@@ -75,22 +56,14 @@ static int setup(void **state)
 	struct error err = { 0 };
 	(void)state;
 	service = sshd.service;
-	return folder_clear(sink_root, &err);
+	return folder_clear(trees.sink, &err);
 }
 
 static int run(const char *options, struct pair_result *result, struct error *err)
 {
-	const struct pair_spec spec = {
-		.transport = transport_find("ssh"),
-		.options = options,
-		.source_root = source_root,
-		.sink_root = sink_root,
-		.scratch = base,
-		.files = &files,
-		.service = &service,
-		.preserve = PRESERVE_MODE,
-		.seconds = 3,
-	};
+	struct pair_spec spec = tree_pair_spec(&trees, "ssh", options);
+	spec.service = &service;
+	spec.seconds = 3;
 	return pair_run(&spec, result, err);
 }
 
@@ -113,7 +86,7 @@ static void test_reports(void **state)
 	assert_string_equal(result.source.report.cipher, "aes128-ctr");
 	assert_string_equal(result.source.report.mac, "hmac-sha2-256");
 	assert_int_equal(result.source.report.streams, 1);
-	assert_int_equal(result.sink.progress.bytes, files.bytes);
+	assert_int_equal(result.sink.progress.bytes, trees.files.bytes);
 	assert_int_equal(result.sink.progress.files, 2);
 	assert_true(result.sink.progress.first_byte_ns > 0);
 	check_clean();
@@ -138,7 +111,7 @@ static void test_wrong_server(void **state)
 {
 	struct error err = { 0 };
 	(void)state;
-	AUTO_FREE char *strange = path_join(base, "strange_hosts");
+	AUTO_FREE char *strange = path_join(trees.base, "strange_hosts");
 	static const char line[] =
 		"other ssh-ed25519 "
 		"AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
@@ -188,7 +161,7 @@ static void test_sink_fails(void **state)
 	struct pair_result result;
 	struct error err = { 0 };
 	(void)state;
-	AUTO_FD fd = tree_open(sink_root);
+	AUTO_FD fd = tree_open(trees.sink);
 	tree_file(fd, "large", 1);
 	assert_int_equal(run("", &result, &err), -1);
 	assert_non_null(strstr(result.sink.error.message, "exists already"));

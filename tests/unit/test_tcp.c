@@ -7,60 +7,40 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/clock.h"
 #include "harness/base/files.h"
-#include "tests/contract/pair.h"
+#include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
 #include "transports/registry.h"
 
 #define MIB (1u << 20)
 
-static char *base, *source_root, *sink_root;
-static struct manifest files;
+static struct tree_pair trees;
 
 static int setup(void **state)
 {
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
-	struct error err = { 0 };
 	(void)state;
-	base = tree_temporary();
-	source_root = path_join(base, "source");
-	sink_root = path_join(base, "sink");
-	assert_int_equal(mkdir(source_root, 0700) | mkdir(sink_root, 0700), 0);
-	AUTO_FD fd = tree_open(source_root);
-	tree_folder(fd, "a", 0755);
-	tree_file(fd, "a/large", 3 * MIB + 17);
-	tree_file(fd, "small", 5);
-	return manifest_scan(&files, source_root, &options, &err);
+	tree_pair_make(&trees, "source");
+	tree_folder(trees.source_fd, "a", 0755);
+	tree_file(trees.source_fd, "a/large", 3 * MIB + 17);
+	tree_file(trees.source_fd, "small", 5);
+	tree_pair_scan(&trees);
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	assert_int_equal(folder_remove(base, NULL), 0);
-	manifest_free(&files);
-	free(base);
-	free(source_root);
-	free(sink_root);
+	tree_pair_drop(&trees);
 	return 0;
 }
 
 static int run(const char *options, struct pair_result *result, struct error *err)
 {
-	const struct pair_spec spec = {
-		.transport = transport_find("tcp"),
-		.options = options,
-		.source_root = source_root,
-		.sink_root = sink_root,
-		.scratch = base,
-		.files = &files,
-		.preserve = PRESERVE_MODE,
-		.seconds = 5,
-	};
-	assert_int_equal(folder_clear(sink_root, err), 0);
+	struct pair_spec spec = tree_pair_spec(&trees, "tcp", options);
+	spec.seconds = 5;
+	assert_int_equal(folder_clear(trees.sink, err), 0);
 	return pair_run(&spec, result, err);
 }
 
@@ -129,15 +109,11 @@ static void test_tcp_options_that_clash(void **state)
 static void test_pretouch_leaves_the_copy_only(void **state)
 {
 	(void)state;
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
 	struct pair_result result;
-	struct manifest copy = { 0 };
 	struct error err = { 0 };
 	if (run("pretouch=yes", &result, &err) < 0 ||
-	    manifest_scan(&copy, sink_root, &options, &err) < 0 ||
-	    manifest_compare(&files, &copy, PRESERVE_MODE, &err) < 0)
+	    tree_pair_compare(&trees, PRESERVE_MODE, &err) < 0)
 		fail_msg("%s", err.message);
-	manifest_free(&copy);
 }
 
 int main(void)

@@ -17,14 +17,13 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
-#include "tests/contract/pair.h"
+#include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
 #include "transports/registry.h"
 #include "transports/tls_secret.h"
@@ -300,45 +299,33 @@ static void test_secrets(void **state)
 	assert_memory_not_equal(a, one.bytes, XFER_TOKEN_BYTES);
 }
 
-static char *base, *source_root, *sink_root;
-static struct manifest files;
+static struct tree_pair trees;
 
 static int setup(void **state)
 {
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
-	struct error err = { 0 };
 	(void)state;
-	base = tree_temporary();
-	source_root = path_join(base, "source");
-	sink_root = path_join(base, "sink");
-	assert_int_equal(mkdir(source_root, 0700) | mkdir(sink_root, 0700), 0);
-	AUTO_FD fd = tree_open(source_root);
-	tree_file(fd, "a-large", 20 * MIB);
-	tree_file(fd, "victim", 9 * MIB);
-	assert_int_equal(manifest_scan(&files, source_root, &options, &err), 0);
+	tree_pair_make(&trees, "source");
+	tree_file(trees.source_fd, "a-large", 20 * MIB);
+	tree_file(trees.source_fd, "victim", 9 * MIB);
+	tree_pair_scan(&trees);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	manifest_free(&files);
-	files = (struct manifest){ 0 };
-	assert_int_equal(folder_remove(base, NULL), 0);
-	free(source_root);
-	free(sink_root);
-	free(base);
+	tree_pair_drop(&trees);
 	return 0;
 }
 
 static int run(struct pair_spec spec, struct pair_result *result, struct error *err)
 {
 	spec.transport = transport_find("tls");
-	spec.source_root = source_root;
-	spec.sink_root = sink_root;
-	spec.scratch = base;
-	spec.files = &files;
-	assert_int_equal(folder_clear(sink_root, err), 0);
+	spec.source_root = trees.source;
+	spec.sink_root = trees.sink;
+	spec.scratch = trees.base;
+	spec.files = &trees.files;
+	assert_int_equal(folder_clear(trees.sink, err), 0);
 	return pair_run(&spec, result, err);
 }
 
@@ -354,7 +341,7 @@ static void test_options(void **state)
 		const struct pair_spec spec = { .options = options[i], .host = i ? NULL : "::1" };
 		if (run(spec, &result, &err) < 0)
 			fail_msg("%s: %s", options[i], err.message);
-		assert_int_equal(result.sink.progress.bytes, files.bytes);
+		assert_int_equal(result.sink.progress.bytes, trees.files.bytes);
 		assert_string_equal(result.source.report.cipher, result.sink.report.cipher);
 	}
 }
@@ -364,7 +351,7 @@ static void test_changed_source(void **state)
 	struct pair_result result;
 	struct error err = { 0 };
 	(void)state;
-	AUTO_FREE char *victim = path_join(source_root, "victim");
+	AUTO_FREE char *victim = path_join(trees.source, "victim");
 	assert_int_equal(truncate(victim, 5 * MIB), 0);
 	assert_int_equal(run((struct pair_spec){ 0 }, &result, &err), -1);
 	assert_int_equal(result.source.error.kind, ERROR_SYSTEM);
@@ -394,7 +381,7 @@ static int run_on_small_target(void)
 		       write_line("/proc/self/uid_map", map[0]) < 0 ||
 		       write_line("/proc/self/gid_map", map[1]) < 0)) ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("none", sink_root, "tmpfs", 0, "size=16m") < 0)
+	    mount("none", trees.sink, "tmpfs", 0, "size=16m") < 0)
 		return 77;
 	if (run((struct pair_spec){ 0 }, &result, &err) == 0)
 		return 1;

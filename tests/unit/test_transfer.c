@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -21,7 +20,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
-#include "tests/contract/pair.h"
+#include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
 #include "transports/registry.h"
 
@@ -29,9 +28,7 @@
 /* The other end must not wait for its deadline. */
 #define PROMPT_S 10
 
-static char *base, *source_root, *sink_root;
-static int source_fd;
-static struct manifest files;
+static struct tree_pair trees;
 
 /* Our own transports that need no service, with options that make them work hard. */
 static const struct {
@@ -51,68 +48,37 @@ static const struct {
 	{ "multi-reverse", "" },
 };
 
-static void scan(void)
-{
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
-	struct error err = { 0 };
-	manifest_free(&files);
-	files = (struct manifest){ 0 };
-	if (manifest_scan(&files, source_root, &options, &err) < 0)
-		fail_msg("%s", err.message);
-}
-
 static int setup(void **state)
 {
 	(void)state;
-	base = tree_temporary();
-	source_root = path_join(base, "source");
-	sink_root = path_join(base, "sink");
-	assert_int_equal(mkdir(source_root, 0700) | mkdir(sink_root, 0700), 0);
-	source_fd = tree_open(source_root);
-	tree_file(source_fd, "a-large", 40 * MIB);
-	tree_folder(source_fd, "b", 0755);
-	tree_file(source_fd, "b/victim", 9 * MIB);
-	tree_file(source_fd, "c-large", 40 * MIB);
-	scan();
+	tree_pair_make(&trees, "source");
+	tree_file(trees.source_fd, "a-large", 40 * MIB);
+	tree_folder(trees.source_fd, "b", 0755);
+	tree_file(trees.source_fd, "b/victim", 9 * MIB);
+	tree_file(trees.source_fd, "c-large", 40 * MIB);
+	tree_pair_scan(&trees);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	close(source_fd);
-	manifest_free(&files);
-	assert_int_equal(folder_remove(base, NULL), 0);
-	free(source_root);
-	free(sink_root);
-	free(base);
+	tree_pair_drop(&trees);
 	return 0;
 }
 
 static int run(const char *name, const char *options, struct pair_result *result, struct error *err)
 {
-	const struct pair_spec spec = {
-		.transport = transport_find(name),
-		.options = options,
-		.source_root = source_root,
-		.sink_root = sink_root,
-		.scratch = base,
-		.files = &files,
-		.preserve = PRESERVE_MODE,
-	};
-	assert_int_equal(folder_clear(sink_root, err), 0);
+	const struct pair_spec spec = tree_pair_spec(&trees, name, options);
+	assert_int_equal(folder_clear(trees.sink, err), 0);
 	return pair_run(&spec, result, err);
 }
 
 static void check_copy(const char *label)
 {
-	const struct manifest_scan_options options = { .deadline_ns = CLOCK_NEVER };
-	struct manifest copy = { 0 };
 	struct error err = { 0 };
-	if (manifest_scan(&copy, sink_root, &options, &err) < 0 ||
-	    manifest_compare(&files, &copy, PRESERVE_MODE, &err) < 0)
+	if (tree_pair_compare(&trees, PRESERVE_MODE, &err) < 0)
 		fail_msg("%s: %s", label, err.message);
-	manifest_free(&copy);
 }
 
 static void test_options(void **state)
@@ -125,18 +91,18 @@ static void test_options(void **state)
 			fail_msg("%s:%s: %s", ours[i].name, ours[i].options, err.message);
 		check_copy(ours[i].name);
 		assert_int_equal(result.sink.progress.files, 3);
-		assert_int_equal(result.source.progress.bytes, files.bytes);
+		assert_int_equal(result.source.progress.bytes, trees.files.bytes);
 	}
 }
 
 static void remove_victim(void)
 {
-	assert_int_equal(unlinkat(source_fd, "b/victim", 0), 0);
+	assert_int_equal(unlinkat(trees.source_fd, "b/victim", 0), 0);
 }
 
 static void resize_victim(off_t size)
 {
-	AUTO_FD fd = openat(source_fd, "b/victim", O_WRONLY);
+	AUTO_FD fd = openat(trees.source_fd, "b/victim", O_WRONLY);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, size), 0);
 }
@@ -154,19 +120,19 @@ static void grow_victim(void)
 static void link_victim(void)
 {
 	remove_victim();
-	tree_link(source_fd, "b/victim", "../a-large");
+	tree_link(trees.source_fd, "b/victim", "../a-large");
 }
 
 static void fifo_victim(void)
 {
 	remove_victim();
-	assert_int_equal(mkfifoat(source_fd, "b/victim", 0600), 0);
+	assert_int_equal(mkfifoat(trees.source_fd, "b/victim", 0600), 0);
 }
 
 static void folder_victim(void)
 {
 	remove_victim();
-	tree_folder(source_fd, "b/victim", 0755);
+	tree_folder(trees.source_fd, "b/victim", 0755);
 }
 
 static void test_changed_source(void **state)
@@ -182,12 +148,12 @@ static void test_changed_source(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		struct error err = { 0 };
-		assert_int_equal(folder_clear(source_root, &err), 0);
-		tree_file(source_fd, "a-large", 5 * MIB);
-		tree_folder(source_fd, "b", 0755);
-		tree_file(source_fd, "b/victim", 9 * MIB);
-		tree_file(source_fd, "c-large", 5 * MIB);
-		scan();
+		assert_int_equal(folder_clear(trees.source, &err), 0);
+		tree_file(trees.source_fd, "a-large", 5 * MIB);
+		tree_folder(trees.source_fd, "b", 0755);
+		tree_file(trees.source_fd, "b/victim", 9 * MIB);
+		tree_file(trees.source_fd, "c-large", 5 * MIB);
+		tree_pair_scan(&trees);
 		changes[i].change();
 		for (size_t j = 0; j < ARRAY_SIZE(ours); j++) {
 			struct pair_result result;
@@ -213,7 +179,7 @@ static int run_on_small_target(const char *name, const char *options)
 	struct error err = { 0 };
 	if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("none", sink_root, "tmpfs", 0, "size=16m") < 0)
+	    mount("none", trees.sink, "tmpfs", 0, "size=16m") < 0)
 		return 77;
 	if (run(name, options, &result, &err) == 0)
 		return 1;
@@ -254,10 +220,10 @@ static void test_full_disk_beside(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		check_small_target(names[i], "rate=1e9");
-	assert_int_equal(folder_clear(source_root, &err), 0);
-	tree_file(source_fd, "a-large", 20 * MIB);
-	tree_file(source_fd, "tiny", 1);
-	scan();
+	assert_int_equal(folder_clear(trees.source, &err), 0);
+	tree_file(trees.source_fd, "a-large", 20 * MIB);
+	tree_file(trees.source_fd, "tiny", 1);
+	tree_pair_scan(&trees);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		check_small_target(names[i], "streams=1,block=1GiB,rate=1e9");
 		check_small_target(names[i], "streams=2,block=1GiB,rate=1e9");
@@ -288,14 +254,14 @@ static void test_deadline(void **state)
 		const struct pair_spec spec = {
 			.transport = transport_find(ours[i].name),
 			.options = ours[i].options,
-			.source_root = source_root,
-			.sink_root = sink_root,
-			.scratch = base,
-			.files = &files,
+			.source_root = trees.source,
+			.sink_root = trees.sink,
+			.scratch = trees.base,
+			.files = &trees.files,
 			.seconds = 1,
 			.when_listening = stop_sink,
 		};
-		assert_int_equal(folder_clear(sink_root, &err), 0);
+		assert_int_equal(folder_clear(trees.sink, &err), 0);
 		assert_int_equal(pair_run(&spec, &result, &err), -1);
 		assert_int_equal(result.source.error.kind, ERROR_TIMEOUT);
 		assert_int_equal(result.sink.error.kind, ERROR_TIMEOUT);
@@ -325,7 +291,7 @@ static void test_memory(void **state)
 		if (run(cases[i].name, cases[i].options, &result, &err) < 0)
 			fail_msg("%s:%s: %s", cases[i].name, cases[i].options, err.message);
 		assert_int_equal(result.sink.report.counted_bytes, cases[i].bytes);
-		assert_int_equal(folder_is_empty(sink_root, &empty, &err), 0);
+		assert_int_equal(folder_is_empty(trees.sink, &empty, &err), 0);
 		assert_true(empty);
 	}
 }
@@ -384,8 +350,8 @@ static void test_null_spoils(void **state)
 		char options[64];
 		snprintf(options, sizeof(options), "copy=yes,%s=yes", spoilt[i]);
 		assert_int_equal(run("null", options, &result, &err), 0);
-		assert_int_equal(manifest_scan(&copy, sink_root, &scan_options, &err), 0);
-		assert_int_equal(manifest_compare(&files, &copy, PRESERVE_MODE, &err), -1);
+		assert_int_equal(manifest_scan(&copy, trees.sink, &scan_options, &err), 0);
+		assert_int_equal(manifest_compare(&trees.files, &copy, PRESERVE_MODE, &err), -1);
 		assert_int_equal(err.kind, ERROR_INTEGRITY);
 		manifest_free(&copy);
 	}
