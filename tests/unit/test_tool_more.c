@@ -23,68 +23,30 @@
 #include "harness/base/files.h"
 #include "harness/base/text.h"
 #include "tests/contract/pair.h"
-#include "tests/unit/tool_worker.h"
+#include "tests/unit/tool_folders.h"
 #include "transports/tool.h"
 #include "transports/tool_server.h"
 
-static char *base, *scratch, *from, *to;
+static struct tool_folders folders;
 static struct manifest files;
 static const struct token token = { .bytes = { 0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
 					       0xff } };
 
-static struct transport *make(const char *text)
-{
-	struct transport *transport = NULL;
-	struct error err = { 0 };
-	if (tool_parse("test.ini", text, strlen(text), &transport, &err) < 0)
-		fail_msg("%s", err.message);
-	return transport;
-}
-
 static struct xfer xfer_for(const struct transport *transport)
 {
-	return (struct xfer){ .transport = transport,
-			      .side = transport->driver,
-			      .files = &files,
-			      .source_root = from,
-			      .sink_root = to,
-			      .scratch = scratch,
-			      .bind_host = "127.0.0.1",
-			      .peer_host = "127.0.0.1",
-			      .token = &token,
-			      .deadline_ns = clock_deadline_ns(30) };
-}
-
-static void *parse_options(const struct transport *transport, const char *options)
-{
-	void *values = calloc(1, transport->options_size + 1);
-	struct error err = { 0 };
-	assert_non_null(values);
-	if (option_defaults(transport->options, values, &err) < 0 ||
-	    option_set_all(transport->options, values, options, &err) < 0)
-		fail_msg("%s", err.message);
-	return values;
+	struct xfer xfer = tool_xfer(&folders, transport);
+	xfer.files = &files;
+	xfer.token = &token;
+	return xfer;
 }
 
 static struct tool_outcome drive(const char *text, const char *options)
 {
-	struct transport *transport = make(text);
-	struct xfer xfer = xfer_for(transport);
-	AUTO_FREE void *values = parse_options(transport, options);
-	xfer.options = values;
-	struct tool_outcome outcome = tool_worker_drive(&xfer, NULL);
+	struct transport *transport = tool_of(text);
+	const struct xfer xfer = xfer_for(transport);
+	struct tool_outcome outcome = tool_drive(&xfer, options);
 	tool_free(transport);
 	return outcome;
-}
-
-static char *read_copy(const char *name)
-{
-	AUTO_FREE char *path = path_join(to, name);
-	char *text = NULL;
-	struct error err = { 0 };
-	if (file_read_all(path, 1 << 20, &text, NULL, &err) < 0)
-		fail_msg("%s", err.message);
-	return text;
 }
 
 /* A tree of: a (3 bytes, 0640), d/b b (4 bytes), d/, and an odd name where wanted. */
@@ -124,9 +86,9 @@ static void test_tree_words(void **state)
 		text_addf(&file,
 			  "[tool]\nrun = %s\ninto = y {extra}\n[option extra]\ntype = words\n",
 			  cases[i].run);
-		struct transport *transport = make(text_string(&file));
+		struct transport *transport = tool_of(text_string(&file));
 		struct xfer xfer = xfer_for(transport);
-		AUTO_FREE void *values = parse_options(transport, cases[i].options);
+		AUTO_FREE void *values = tool_options_of(transport, cases[i].options);
 		xfer.options = values;
 		xfer.source_root = "/f";
 		assert_int_equal(tool_command(&xfer, &shown, NULL), 0);
@@ -143,7 +105,7 @@ static void test_single_file(void **state)
 	const struct manifest_entry only = {
 		.path = "it", .size_bytes = 5, .mode = 0604, .mtime_s = 9
 	};
-	AUTO_FREE char *path = path_join(from, "it");
+	AUTO_FREE char *path = path_join(folders.from, "it");
 	assert_int_equal(file_write_all(path, "words", 5, 0644, &err), 0);
 	manifest_free(&files);
 	assert_int_equal(manifest_add(&files, &only, &err), 0);
@@ -154,9 +116,9 @@ static void test_single_file(void **state)
 					    "");
 	if (outcome.result < 0)
 		fail_msg("%s", outcome.err.message);
-	AUTO_FREE char *copy = read_copy("it");
+	AUTO_FREE char *copy = tool_folders_read(&folders, "it");
 	assert_string_equal(copy, "words 0604 9\n");
-	struct transport *transport = make("[tool]\ncaps = single-file\nrun = x\n");
+	struct transport *transport = tool_of("[tool]\ncaps = single-file\nrun = x\n");
 	assert_int_equal(transport_can_carry(transport, &files, &err), 0);
 	make_tree(NULL);
 	assert_int_equal(transport_can_carry(transport, &files, &err), -1);
@@ -178,12 +140,12 @@ static void test_files_are_written(void **state)
 	struct tool_outcome outcome = drive(FILES, "flag=yes");
 	if (outcome.result < 0)
 		fail_msg("%s", outcome.err.message);
-	AUTO_FREE char *all = read_copy("all");
+	AUTO_FREE char *all = tool_folders_read(&folders, "all");
 	assert_string_equal(all, "first yes\n[section]\n{ braces }\n"
 				 "start ab0102030405060708090a0b0c0d0eff\n"
 				 "put a as a 0640\nend\nput d/b as d/b 0600\nend\n"
 				 "put e as e 0644\nend\n");
-	AUTO_FREE char *mode = read_copy("mode");
+	AUTO_FREE char *mode = tool_folders_read(&folders, "mode");
 	assert_string_equal(mode, "600\n");
 	/* A name that the file's own syntax could take for something else stops it. */
 	make_tree("e \"f");
@@ -241,8 +203,8 @@ static void test_ciphers(void **state)
 	};
 	(void)state;
 	struct transport *transport =
-		make("[tool]\nneeds = sshd\nrun = true\n"
-		     "ciphers = aes128-ctr aes128-gcm\nmacs = hmac-sha2-256\n");
+		tool_of("[tool]\nneeds = sshd\nrun = true\n"
+			"ciphers = aes128-ctr aes128-gcm\nmacs = hmac-sha2-256\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct service service = { .host = "h",
 						 .cipher = cases[i].cipher,
@@ -278,11 +240,11 @@ static void test_second_program(void **state)
 			  "[tool]\nrun = echo hello\ninto = nc -N {host} {port}\n"
 			  "serve = nc -d -l {host} {port}\nserve_into = %s\nserve_until = exit\n",
 			  cases[i].into);
-		struct transport *transport = make(text_string(&file));
+		struct transport *transport = tool_of(text_string(&file));
 		const struct pair_spec spec = { .transport = transport,
-						.source_root = from,
-						.sink_root = to,
-						.scratch = scratch,
+						.source_root = folders.from,
+						.sink_root = folders.to,
+						.scratch = folders.scratch,
 						.files = &files };
 		int outcome = pair_run(&spec, &result, &err);
 		tool_free(transport);
@@ -293,7 +255,7 @@ static void test_second_program(void **state)
 		}
 		if (outcome < 0)
 			fail_msg("%s", err.message);
-		AUTO_FREE char *got = read_copy("got");
+		AUTO_FREE char *got = tool_folders_read(&folders, "got");
 		assert_string_equal(got, "hello\n");
 	}
 }
@@ -313,7 +275,7 @@ static void test_foreign_listener(void **state)
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		AUTO_FREE char *log = path_join(scratch, "log");
+		AUTO_FREE char *log = path_join(folders.scratch, "log");
 		const char *const argv[] = { "sleep", "60", NULL };
 		const struct child_spec spec = { .argv = argv, .input = -1 };
 		const struct io_limit limit = { .deadline_ns = clock_deadline_ns(0.3) };
@@ -333,27 +295,16 @@ static void test_foreign_listener(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	char name[] = "/tmp/linefill-test-XXXXXX";
 	signal(SIGPIPE, SIG_IGN);
-	if (!mkdtemp(name))
-		return -1;
-	base = strdup(name);
-	scratch = path_join(base, "scratch");
-	from = path_join(base, "from");
-	to = path_join(base, "to");
-	return mkdir(scratch, 0700) < 0 || mkdir(from, 0700) < 0 || mkdir(to, 0700) < 0 ? -1 : 0;
+	tool_folders_make(&folders);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	int result = folder_remove(base, NULL);
 	manifest_free(&files);
-	free(base);
-	free(scratch);
-	free(from);
-	free(to);
-	return result;
+	return tool_folders_drop(&folders);
 }
 
 int main(void)

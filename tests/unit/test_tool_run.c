@@ -10,12 +10,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,11 +21,11 @@
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
 #include "harness/base/text.h"
-#include "tests/unit/tool_worker.h"
+#include "tests/unit/tool_folders.h"
 #include "transports/tool.h"
 #include "transports/tool_server.h"
 
-static char *base, *scratch, *from, *to;
+static struct tool_folders folders;
 static char self[4096]; /* this program */
 
 static const struct service service = {
@@ -42,38 +40,12 @@ static const struct service service = {
 	.mac = "",
 };
 
-static struct transport *make(const char *text)
-{
-	struct transport *transport = NULL;
-	struct error err = { 0 };
-	if (tool_parse("test.ini", text, strlen(text), &transport, &err) < 0)
-		fail_msg("%s", err.message);
-	return transport;
-}
-
 static struct xfer xfer_for(const struct transport *transport)
 {
-	return (struct xfer){ .transport = transport,
-			      .side = transport->driver,
-			      .source_root = from,
-			      .sink_root = to,
-			      .scratch = scratch,
-			      .bind_host = "127.0.0.1",
-			      .peer_host = "127.0.0.1",
-			      .service = transport->needs ? &service : NULL,
-			      .preserve = PRESERVE_CONTENT,
-			      .deadline_ns = clock_deadline_ns(30) };
-}
-
-static void *parse_options(const struct transport *transport, const char *options)
-{
-	void *values = calloc(1, transport->options_size + 1);
-	struct error err = { 0 };
-	assert_non_null(values);
-	if (option_defaults(transport->options, values, &err) < 0 ||
-	    option_set_all(transport->options, values, options, &err) < 0)
-		fail_msg("%s", err.message);
-	return values;
+	struct xfer xfer = tool_xfer(&folders, transport);
+	xfer.service = transport->needs ? &service : NULL;
+	xfer.preserve = PRESERVE_CONTENT;
+	return xfer;
 }
 
 #define OPTIONS                                                                             \
@@ -124,9 +96,9 @@ static void test_words(void **state)
 		/* Everything is used somewhere, as it must be. */
 		text_add(&file, "into = y {preserve} {fast} {streams} {window} {level} {note}\n");
 		text_add(&file, "[preserve]\nmode = -p\nall = -p -t {src}\n" OPTIONS);
-		struct transport *transport = make(text_string(&file));
+		struct transport *transport = tool_of(text_string(&file));
 		struct xfer xfer = xfer_for(transport);
-		AUTO_FREE void *values = parse_options(transport, cases[i].options);
+		AUTO_FREE void *values = tool_options_of(transport, cases[i].options);
 		AUTO_TEXT shown = { 0 };
 		xfer.options = values;
 		xfer.preserve = cases[i].preserve;
@@ -144,7 +116,7 @@ static void test_words(void **state)
 static void test_hosts(void **state)
 {
 	(void)state;
-	struct transport *transport = make("[tool]\nrun = x {host} {host_url}:{port}\n");
+	struct transport *transport = tool_of("[tool]\nrun = x {host} {host_url}:{port}\n");
 	struct xfer xfer = xfer_for(transport);
 	AUTO_TEXT shown = { 0 };
 	xfer.peer_host = "fe80::1";
@@ -156,7 +128,8 @@ static void test_hosts(void **state)
 static void test_check(void **state)
 {
 	(void)state;
-	struct transport *transport = make("[tool]\nrun = x {preserve}\n[preserve]\nmode = -p\n");
+	struct transport *transport =
+		tool_of("[tool]\nrun = x {preserve}\n[preserve]\nmode = -p\n");
 	struct error err = { 0 };
 	assert_int_equal(transport->check(transport, NULL, PRESERVE_CONTENT, &err), 0);
 	assert_int_equal(transport->check(transport, NULL, PRESERVE_MODE, &err), 0);
@@ -169,19 +142,19 @@ static void test_check(void **state)
 static void test_which_ops(void **state)
 {
 	(void)state;
-	struct transport *push = make("[tool]\nrun = x\n");
+	struct transport *push = tool_of("[tool]\nrun = x\n");
 	assert_non_null(push->send);
 	assert_null(push->receive);
 	assert_null(push->listen);
 	assert_null(push->options);
 	tool_free(push);
-	struct transport *pull = make("[tool]\ndriver = sink\nrun = x\nserve = y {port}\n");
+	struct transport *pull = tool_of("[tool]\ndriver = sink\nrun = x\nserve = y {port}\n");
 	assert_non_null(pull->receive);
 	assert_null(pull->send); /* the server is kept until the driver is done */
 	assert_non_null(pull->listen);
 	assert_non_null(pull->connect);
 	tool_free(pull);
-	struct transport *once = make("[tool]\nrun = x\nserve = y {port}\nserve_until = exit\n");
+	struct transport *once = tool_of("[tool]\nrun = x\nserve = y {port}\nserve_until = exit\n");
 	assert_non_null(once->send);
 	assert_non_null(once->receive);
 	tool_free(once);
@@ -189,23 +162,11 @@ static void test_which_ops(void **state)
 
 static struct tool_outcome drive(const char *text, const char *options)
 {
-	struct transport *transport = make(text);
-	struct xfer xfer = xfer_for(transport);
-	AUTO_FREE void *values = parse_options(transport, options);
-	xfer.options = values;
-	struct tool_outcome outcome = tool_worker_drive(&xfer, NULL);
+	struct transport *transport = tool_of(text);
+	const struct xfer xfer = xfer_for(transport);
+	struct tool_outcome outcome = tool_drive(&xfer, options);
 	tool_free(transport);
 	return outcome;
-}
-
-static char *read_file(const char *name)
-{
-	AUTO_FREE char *path = path_join(to, name);
-	char *text = NULL;
-	struct error err = { 0 };
-	if (file_read_all(path, 1 << 20, &text, NULL, &err) < 0)
-		fail_msg("%s", err.message);
-	return text;
 }
 
 static void test_real_arguments(void **state)
@@ -220,9 +181,9 @@ static void test_real_arguments(void **state)
 		      "note=$(touch /tmp/x) \"'*\xff");
 	if (outcome.result < 0)
 		fail_msg("%s", outcome.err.message);
-	AUTO_FREE char *args = read_file("args");
+	AUTO_FREE char *args = tool_folders_read(&folders, "args");
 	AUTO_TEXT wanted = { 0 };
-	text_addf(&wanted, "<$(touch /tmp/x) \"'*\xff><-a><b c><><%s/x>", from);
+	text_addf(&wanted, "<$(touch /tmp/x) \"'*\xff><-a><b c><><%s/x>", folders.from);
 	assert_string_equal(args, text_string(&wanted));
 }
 
@@ -239,7 +200,7 @@ static void test_environment(void **state)
 	unsetenv("LINEFILL_RUN");
 	if (outcome.result < 0)
 		fail_msg("%s", outcome.err.message);
-	AUTO_FREE char *env = read_file("env");
+	AUTO_FREE char *env = tool_folders_read(&folders, "env");
 	static const char *const names[] = {
 		"A=",       "B=b c\n", "HOME=", "LC_ALL=C.UTF-8\n", "LINEFILL_RUN=mark\n",
 		"LOGNAME=", "PATH=",   "PWD=",  "TMPDIR=",          "USER="
@@ -260,8 +221,8 @@ static void test_environment(void **state)
 static void test_copy_and_time(void **state)
 {
 	(void)state;
-	AUTO_FREE char *file = path_join(from, "file");
-	AUTO_FREE char *copy = path_join(to, "file");
+	AUTO_FREE char *file = path_join(folders.from, "file");
+	AUTO_FREE char *copy = path_join(folders.to, "file");
 	assert_int_equal(file_write_all(file, "data", 4, 0600, NULL), 0);
 	/* What prepare does is not timed, what run does is. */
 	struct tool_outcome outcome =
@@ -304,7 +265,7 @@ static void test_failures(void **state)
 static void test_service_that_does_not_run(void **state)
 {
 	(void)state;
-	struct transport *transport = make("[tool]\nneeds = sshd\nrun = true {user}\n");
+	struct transport *transport = tool_of("[tool]\nneeds = sshd\nrun = true {user}\n");
 	struct xfer xfer = xfer_for(transport);
 	xfer.service = NULL;
 	struct tool_outcome outcome = tool_worker_drive(&xfer, NULL);
@@ -334,7 +295,7 @@ static void test_probe(void **state)
 		{ "[tool]\nrun = {note}\n[option note]\ntype = text\n", "", NULL },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct transport *transport = make(cases[i].file);
+		struct transport *transport = tool_of(cases[i].file);
 		struct probe probe = { .version = "old" };
 		struct error err = { 0 };
 		int result = transport->probe(transport, &probe, &err);
@@ -415,7 +376,7 @@ static struct transport *make_served(const char *how, const char *until)
 		  "[tool]\ndriver = sink\nrun = %s fetch {port} {dst}/fetched\n"
 		  "serve = %s %s {port}\nserve_until = %s\n",
 		  self, self, how, until);
-	return make(text_string(&text));
+	return tool_of(text_string(&text));
 }
 
 /* Both ends in this process; the driving one forks. */
@@ -437,7 +398,7 @@ static void test_server(void **state)
 		struct tool_outcome outcome = tool_worker_drive(&driving, &endpoint);
 		if (outcome.result < 0)
 			fail_msg("%s", outcome.err.message);
-		AUTO_FREE char *fetched = read_file("fetched");
+		AUTO_FREE char *fetched = tool_folders_read(&folders, "fetched");
 		assert_string_equal(fetched, "served");
 		if (transport->send)
 			assert_int_equal(transport->send(&listening, &err), 0);
@@ -466,7 +427,7 @@ static void test_server_that_ends(void **state)
 static void test_server_that_never_listens(void **state)
 {
 	(void)state;
-	struct transport *transport = make("[tool]\nrun = x\nserve = sleep 100{port}\n");
+	struct transport *transport = tool_of("[tool]\nrun = x\nserve = sleep 100{port}\n");
 	struct xfer listening = xfer_for(transport);
 	struct endpoint endpoint = { 0 };
 	struct error err = { 0 };
@@ -531,25 +492,14 @@ static void test_free_ports(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	char name[] = "/tmp/linefill-test-XXXXXX";
-	if (!mkdtemp(name))
-		return -1;
-	base = strdup(name);
-	scratch = path_join(base, "scratch");
-	from = path_join(base, "from");
-	to = path_join(base, "to");
-	return mkdir(scratch, 0700) < 0 || mkdir(from, 0700) < 0 || mkdir(to, 0700) < 0 ? -1 : 0;
+	tool_folders_make(&folders);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	int result = folder_remove(base, NULL);
-	free(base);
-	free(scratch);
-	free(from);
-	free(to);
-	return result;
+	return tool_folders_drop(&folders);
 }
 
 int main(int argc, char **argv)

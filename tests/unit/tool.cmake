@@ -1,4 +1,4 @@
-add_library(linefill_test_tool STATIC private_sshd.c tool_worker.c)
+add_library(linefill_test_tool STATIC private_sshd.c tool_folders.c tool_worker.c)
 target_link_libraries(linefill_test_tool PUBLIC linefill_tools)
 add_unit_test(tool_file linefill_tools)
 add_unit_test(tool_process linefill_tools)
