@@ -12,9 +12,11 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/text.h"
 
-/* A second of patience: anyone may lock a folder that he can open, so it may not be waited for. */
-#define LOCK_TRIES    200
-#define LOCK_PAUSE_US 5000
+/* A second of patience: anyone may lock a folder that he can open, so it may not be waited for.
+ * Many tries: where several take turns without a break, each try finds it locked nine times in ten.
+ */
+#define LOCK_TRIES    2000
+#define LOCK_PAUSE_US 500
 
 /* Locks the folder that path is in: looking, making and removing must be one step. Closing the
  * descriptor unlocks; -1 when there was no lock to be had. */
