@@ -47,8 +47,12 @@ int cancel_on_signals(struct cancel *cancel, struct error *err)
 	struct sigaction action = { .sa_handler = on_signal };
 	sigemptyset(&action.sa_mask);
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction hangup;
 	if (sigaction(SIGINT, &action, NULL) < 0 || sigaction(SIGTERM, &action, NULL) < 0 ||
-	    sigaction(SIGPIPE, &ignore, NULL) < 0)
+	    sigaction(SIGPIPE, &ignore, NULL) < 0 || sigaction(SIGHUP, NULL, &hangup) < 0)
+		return error_system(err, "sigaction");
+	/* Who started us with nohup wants us to outlive the terminal. */
+	if (hangup.sa_handler != SIG_IGN && sigaction(SIGHUP, &action, NULL) < 0)
 		return error_system(err, "sigaction");
 	return 0;
 }

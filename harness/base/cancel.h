@@ -25,8 +25,9 @@ static inline bool cancel_requested(const struct cancel *cancel)
 {
 	return cancel && atomic_load_explicit(&cancel->requested, memory_order_relaxed);
 }
-/* Makes SIGINT and SIGTERM request this cancel; one per process, it must outlive the process's main
- * loop. The second signal changes nothing; SIGPIPE becomes EPIPE. */
+/* Makes SIGINT, SIGTERM and SIGHUP request this cancel; one per process, it must outlive the
+ * process's main loop. The second signal changes nothing; a SIGHUP that is ignored already, as by
+ * nohup, stays so; SIGPIPE becomes EPIPE. */
 int cancel_on_signals(struct cancel *cancel, struct error *err) MUST_CHECK;
 
 #endif

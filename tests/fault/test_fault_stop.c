@@ -1,4 +1,4 @@
-/* ^C, SIGTERM and SIGKILL in the middle of a run. */
+/* ^C, SIGTERM, SIGHUP and SIGKILL in the middle of a run. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -71,6 +71,28 @@ static void interrupt_of_the_controller(void **state)
 static void terminate(void **state)
 {
 	stop(*state, 0, SIGTERM);
+}
+
+/* The terminal is closed. */
+static void hang_up(void **state)
+{
+	stop(*state, 0, SIGHUP);
+}
+
+/* Started by nohup, it goes on. */
+static void hang_up_under_nohup(void **state)
+{
+	struct bench *bench = *state;
+	signal(SIGHUP, SIG_IGN);
+	PROGRAM_START_STUDY(bench, "-t", "null:copy=yes,send_s=2", "--dataset", SMALL, "--rounds",
+			    "1");
+	signal(SIGHUP, SIG_DFL);
+	bench_await_agent(bench, "sink");
+	assert_int_equal(kill(bench->pid, SIGHUP), 0);
+	assert_int_equal(program_wait(bench), 0);
+	bench_read_results(bench);
+	assert_int_equal(bench->results.count, 1);
+	ASSERT_ROW(&bench->results.rows[0], STATUS_OK);
 }
 
 /* As a terminal does: to all in the foreground group. */
@@ -241,11 +263,18 @@ static void start_spares_old_data(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(interrupt_of_the_controller), BENCH_TEST(terminate),
-		BENCH_TEST(interrupt_of_the_group),      BENCH_TEST(interrupt_many_times),
-		BENCH_TEST(interrupt_of_the_start),      BENCH_TEST(interrupt_between_runs),
-		BENCH_TEST(kill_of_the_controller),      BENCH_TEST(kill_of_all),
-		BENCH_TEST(start_spares_the_living),     BENCH_TEST(start_spares_old_data),
+		BENCH_TEST(interrupt_of_the_controller),
+		BENCH_TEST(terminate),
+		BENCH_TEST(hang_up),
+		BENCH_TEST(hang_up_under_nohup),
+		BENCH_TEST(interrupt_of_the_group),
+		BENCH_TEST(interrupt_many_times),
+		BENCH_TEST(interrupt_of_the_start),
+		BENCH_TEST(interrupt_between_runs),
+		BENCH_TEST(kill_of_the_controller),
+		BENCH_TEST(kill_of_all),
+		BENCH_TEST(start_spares_the_living),
+		BENCH_TEST(start_spares_old_data),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
