@@ -107,6 +107,21 @@ static int check_safety(const struct conduct *conduct, const struct study_case *
 	return safety_check(&facts, &conduct->order->leave, err);
 }
 
+/* A worker without a file would be idle: the figure would not be that of so many. */
+static int check_files(const struct study_case *item, uint64_t files, struct error *err)
+{
+	if (files == 0 && !(item->transport->caps & CAP_EMPTY_TREE))
+		return error_set(err, ERROR_UNSUPPORTED, 0,
+				 "%s cannot carry an empty tree, and this dataset has no file",
+				 item->transport->name);
+	if (item->instances == 1 || item->instances <= files)
+		return 0;
+	return error_set(err, ERROR_UNSUPPORTED, 0,
+			 "%llu instances, but only %llu file%s: some would have nothing to copy",
+			 (unsigned long long)item->instances, (unsigned long long)files,
+			 files == 1 ? "" : "s");
+}
+
 static int check_case(const struct conduct *conduct, const struct study_case *item,
 		      struct error *err)
 {
@@ -125,12 +140,8 @@ static int check_case(const struct conduct *conduct, const struct study_case *it
 		return 0;
 	if (transport_can_carry(transport, &conduct->pair.dataset.totals, err) < 0)
 		return -1;
-	if (item->instances > conduct->pair.dataset.totals.files &&
-	    !(transport->caps & CAP_EMPTY_TREE))
-		return error_set(err, ERROR_UNSUPPORTED, 0,
-				 "%s cannot carry an empty tree, and there are fewer files than "
-				 "instances",
-				 transport->name);
+	if (check_files(item, conduct->pair.dataset.totals.files, err) < 0)
+		return -1;
 	return pair_can_share(&conduct->pair, item->instances, err);
 }
 

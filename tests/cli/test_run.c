@@ -156,6 +156,21 @@ static void exit_status_tells_rows(void **state)
 	bench_check_clean(bench);
 }
 
+/* Some workers would be idle: no figure for so many at once. */
+static void instances_need_files(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_STUDY(bench, "-t", "tcp:instances=4", "-t", "multi:instances=1", "-t",
+		      "multi:memory,instances=4", "--dataset", "single:bytes=1MiB", "--rounds",
+		      "1");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_ROW(bench_row(bench, "tcp:instances=4", 0), STATUS_UNSUPPORTED);
+	ASSERT_HOLDS(bench_row(bench, "tcp:instances=4", 0)->error,
+		     "4 instances, but only 1 file:");
+	ASSERT_ROW(bench_row(bench, "multi:instances=1", 0), STATUS_OK);
+	ASSERT_ROW(bench_row(bench, "multi:memory=yes,instances=4", 0), STATUS_OK);
+}
+
 static void rows_describe_their_run(void **state)
 {
 	struct bench *bench = *state;
@@ -283,6 +298,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(results_have_a_place_of_their_own),
 		BENCH_TEST(memory_is_given_back),
 		BENCH_TEST(exit_status_tells_rows),
+		BENCH_TEST(instances_need_files),
 		BENCH_TEST(rows_describe_their_run),
 		BENCH_TEST(run_ids_are_unique),
 		BENCH_TEST(ssh_tools_share_one_cipher),
