@@ -81,6 +81,15 @@ static struct end_cpu end_cpu(const json_t *reply)
 	return cpu;
 }
 
+/* Of both ends; unknown where one of them is. */
+static int64_t sum_known(const json_t *source, const json_t *sink, const char *key)
+{
+	int64_t a = message_whole(source, key, RESULT_UNKNOWN_COUNT);
+	int64_t b = message_whole(sink, key, RESULT_UNKNOWN_COUNT);
+	return a == RESULT_UNKNOWN_COUNT || b == RESULT_UNKNOWN_COUNT ? RESULT_UNKNOWN_COUNT
+								      : a + b;
+}
+
 static void fill_cpu(const json_t *source, const json_t *sink, struct result *row)
 {
 	struct end_cpu a = end_cpu(source);
@@ -93,10 +102,8 @@ static void fill_cpu(const json_t *source, const json_t *sink, struct result *ro
 	row->cpu_sink_user_s = b.user_s;
 	row->cpu_sink_system_s = b.system_s;
 	row->cpu_sink_host_pct = b.host_pct;
-	row->csw_voluntary =
-		message_whole(source, "voluntary", 0) + message_whole(sink, "voluntary", 0);
-	row->csw_involuntary =
-		message_whole(source, "involuntary", 0) + message_whole(sink, "involuntary", 0);
+	row->csw_voluntary = sum_known(source, sink, "voluntary");
+	row->csw_involuntary = sum_known(source, sink, "involuntary");
 }
 
 /* Those of one end that classic ttcp shows. */
