@@ -30,6 +30,24 @@ static bool is_driver(const struct half *half)
 	return half->plan.transport->driver == half->plan.side;
 }
 
+/* To and from the other half: what fails names it. */
+static int name_other(const struct half *half, struct error *err)
+{
+	return error_wrap(err, "the %s agent", half->plan.side == XFER_SOURCE ? "sink" : "source");
+}
+
+static int say(const struct half *half, enum link_word word, const struct io_limit *limit,
+	       struct error *err)
+{
+	return link_say(half->link, word, limit, err) < 0 ? name_other(half, err) : 0;
+}
+
+static int hear(const struct half *half, enum link_word *word, const struct io_limit *limit,
+		struct error *err)
+{
+	return link_hear(half->link, word, limit, err) < 0 ? name_other(half, err) : 0;
+}
+
 static bool all_at_least(const struct half *half, enum worker_stage stage)
 {
 	for (size_t i = 0; i < half->plan.instances; i++)
@@ -203,7 +221,7 @@ static int wait_other(struct half *half, bool until_done, const struct io_limit 
 		if (wait_event(half, &link_ready, limit, err) < 0)
 			return -1;
 		if (link_ready && !first_failed(half))
-			return link_hear(half->link, word, limit, err);
+			return hear(half, word, limit, err);
 	}
 }
 
@@ -247,8 +265,7 @@ static int run_driver(struct half *half, const struct cancel *cancel, struct hal
 	struct error *err = &result->error;
 	struct io_limit limit = { .deadline_ns = clock_deadline_ns(AGREE_S), .cancel = cancel };
 	enum link_word word = 0;
-	if (link_say(half->link, LINK_ARM, &limit, err) < 0 ||
-	    link_hear(half->link, &word, &limit, err) < 0)
+	if (say(half, LINK_ARM, &limit, err) < 0 || hear(half, &word, &limit, err) < 0)
 		return -1;
 	if (word != LINK_ARMED)
 		return gave_up(err);
@@ -257,12 +274,11 @@ static int run_driver(struct half *half, const struct cancel *cancel, struct hal
 	clock_utc_text(result->start_utc);
 	timing->go_ns = clock_now_ns();
 	limit.deadline_ns = timing->go_ns + (int64_t)(half->plan.timeout_s * (double)NS_PER_S);
-	if (link_say(half->link, LINK_GO, &limit, err) < 0 ||
-	    drive_workers(half, &limit, err) < 0 || flush_sink(half, err) < 0)
+	if (say(half, LINK_GO, &limit, err) < 0 || drive_workers(half, &limit, err) < 0 ||
+	    flush_sink(half, err) < 0)
 		return name_timeout(half, err);
 	timing->end_ns = clock_now_ns();
-	if (link_say(half->link, LINK_DONE, &limit, err) < 0 ||
-	    link_hear(half->link, &word, &limit, err) < 0)
+	if (say(half, LINK_DONE, &limit, err) < 0 || hear(half, &word, &limit, err) < 0)
 		return -1;
 	/* The later of the driver's end and the sink's completion. */
 	if (half->plan.side == XFER_SOURCE)
@@ -281,14 +297,13 @@ static int await_go(struct half *half, const struct cancel *cancel, struct usage
 	struct io_limit limit = { .deadline_ns = clock_deadline_ns(AGREE_S), .cancel = cancel };
 	enum link_word word = 0;
 	half->link = link_accept(half->link_listener, &half->plan.token, &limit, err);
-	if (half->link < 0 || link_hear(half->link, &word, &limit, err) < 0)
+	if (half->link < 0 || hear(half, &word, &limit, err) < 0)
 		return -1;
 	if (word != LINK_ARM)
 		return gave_up(err);
 	if (half->plan.keeper && service_drain(half->plan.keeper, service_before, &limit, err) < 0)
 		return -1;
-	if (link_say(half->link, LINK_ARMED, &limit, err) < 0 ||
-	    link_hear(half->link, &word, &limit, err) < 0)
+	if (say(half, LINK_ARMED, &limit, err) < 0 || hear(half, &word, &limit, err) < 0)
 		return -1;
 	return word == LINK_GO ? 0 : gave_up(err);
 }
@@ -330,8 +345,7 @@ static int run_listener(struct half *half, const struct cancel *cancel, struct h
 	if (flush_sink(half, err) < 0)
 		return -1;
 	timing->end_ns = clock_now_ns();
-	if (hostcpu_read(&timing->after, err) < 0 ||
-	    link_say(half->link, LINK_COMPLETE, &limit, err) < 0)
+	if (hostcpu_read(&timing->after, err) < 0 || say(half, LINK_COMPLETE, &limit, err) < 0)
 		return -1;
 	if (!half->plan.keeper)
 		return 0;
@@ -402,7 +416,7 @@ void half_run(struct half *half, const struct cancel *cancel, struct half_result
 	} else {
 		const struct io_limit moment = { .deadline_ns = clock_deadline_ns(1) };
 		result->error_ns = clock_now_ns() - timing.go_ns;
-		if (half->link >= 0 && link_say(half->link, LINK_FAILED, &moment, NULL) < 0)
+		if (half->link >= 0 && say(half, LINK_FAILED, &moment, NULL) < 0)
 			log_line(LOG_INFO, "the other agent could not be told of the failure");
 	}
 	if (half->link >= 0) {

@@ -127,16 +127,14 @@ int link_connect(const struct endpoint *endpoint, const struct token *token,
 int link_say(int fd, enum link_word word, const struct io_limit *limit, struct error *err)
 {
 	char byte = (char)word;
-	if (io_write_full(fd, &byte, 1, limit, err) < 0)
-		return error_wrap(err, "the other agent");
-	return 0;
+	return io_write_full(fd, &byte, 1, limit, err);
 }
 
 int link_hear(int fd, enum link_word *word, const struct io_limit *limit, struct error *err)
 {
 	char byte = 0;
 	if (io_read_full(fd, &byte, 1, limit, err) < 0)
-		return error_wrap(err, "the other agent");
+		return -1;
 	*word = (enum link_word)byte;
 	return 0;
 }

@@ -114,7 +114,9 @@ int worker_start(struct worker *worker, const struct xfer *xfer, const int *clos
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
 		return error_system(err, "socketpair");
 	struct endpoint peer = worker->endpoint;
-	*worker = (struct worker){ .child = CHILD_NONE, .fd = ends[0], .endpoint = peer };
+	*worker = (struct worker){
+		.side = xfer->side, .child = CHILD_NONE, .fd = ends[0], .endpoint = peer
+	};
 	int side = child_fork(&worker->child, err);
 	if (side == 0) {
 		close(ends[0]);
@@ -143,7 +145,8 @@ static void worker_died(struct worker *worker)
 	if (child_wait(&worker->child, &never, &status, NULL) < 0)
 		child_end(&worker->child);
 	if (worker->error.kind == ERROR_NONE)
-		error_set(&worker->error, ERROR_SYSTEM, 0, "the worker process died: %s",
+		error_set(&worker->error, ERROR_SYSTEM, 0, "the worker process at the %s died: %s",
+			  worker->side == XFER_SOURCE ? "source" : "sink",
 			  child_status_text(status, text, sizeof(text)));
 	if (worker->stage < WORKER_DONE)
 		worker->done_ns = clock_now_ns();

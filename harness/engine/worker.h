@@ -19,6 +19,7 @@ enum worker_stage {
 };
 
 struct worker {
+	enum xfer_side side;
 	struct child child;
 	int fd; /* to the worker; readable when it says something or died; -1: none */
 	enum worker_stage stage;

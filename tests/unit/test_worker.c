@@ -262,13 +262,16 @@ static void test_failures(void **state)
 		{ { .act = succeed_with_reason }, ERROR_NONE, "", 1 },
 		{ { .prepare = abort_now },
 		  ERROR_SYSTEM,
-		  "the worker process died: killed by signal 6 (Aborted)",
+		  "the worker process at the source died: killed by signal 6 (Aborted)",
 		  0 },
 		{ { .act = abort_now },
 		  ERROR_SYSTEM,
-		  "the worker process died: killed by signal 6 (Aborted)",
+		  "the worker process at the source died: killed by signal 6 (Aborted)",
 		  0 },
-		{ { .act = exit_now }, ERROR_SYSTEM, "the worker process died: exit status 5", 0 },
+		{ { .act = exit_now },
+		  ERROR_SYSTEM,
+		  "the worker process at the source died: exit status 5",
+		  0 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct worker worker = start(&scripted, XFER_SOURCE, &cases[i].script);
@@ -276,8 +279,9 @@ static void test_failures(void **state)
 		/* A worker that is gone may be killed before its status is asked for. */
 		if (cases[i].script.act == exit_now || cases[i].script.act == abort_now ||
 		    cases[i].script.prepare == abort_now)
-			assert_int_equal(
-				strncmp(worker.error.message, "the worker process died: ", 25), 0);
+			assert_int_equal(strncmp(worker.error.message,
+						 "the worker process at the source died: ", 39),
+					 0);
 		else
 			assert_string_equal(worker.error.message, cases[i].message);
 		assert_int_equal(worker.error.kind, cases[i].kind);
