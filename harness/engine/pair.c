@@ -7,15 +7,31 @@
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
 
-/* Datasets can be large and disks slow; the user's ^C ends it sooner. */
-#define WORK_S  (6 * 3600.0)
 #define SHORT_S 60.0
+/* See pair_work_s. */
+#define PASS_S           60.0
+#define SLOW_BYTES_PER_S 20e6
+#define SLOW_FILES_PER_S 100.0
+/* A dataset is read where it comes from, written, summed up, and settled, which is twice. */
+#define DATASET_PASSES 5
 
 const char *pair_host(const struct pair *pair, enum xfer_side side)
 {
 	(void)pair;
 	(void)side;
 	return "127.0.0.1";
+}
+
+double pair_work_s(uint64_t files, uint64_t bytes, unsigned times)
+{
+	return times *
+	       (PASS_S + (double)bytes / SLOW_BYTES_PER_S + (double)files / SLOW_FILES_PER_S);
+}
+
+double pair_pass_s(const struct pair *pair)
+{
+	/* Folders and links are visited as files are. */
+	return pair_work_s(pair->dataset.totals.count, pair->dataset.totals.bytes, 1);
 }
 
 void pair_init(struct pair *pair, const struct study *study, const char *const *tool_folders,
@@ -104,7 +120,9 @@ static int make_dataset(struct pair *pair, const struct cancel *cancel, struct e
 			  text_string(&options), "seed", (json_int_t)study->settings.seed);
 	if (!request)
 		return error_set(err, ERROR_CONFIG, 0, "the dataset's options are not UTF-8");
-	if (peer_ask(&source->peer, "dataset", request, WORK_S, cancel, err) < 0)
+	const double limit_s = pair_work_s(study->dataset_estimate.files,
+					   study->dataset_estimate.bytes, DATASET_PASSES);
+	if (peer_ask(&source->peer, "dataset", request, limit_s, cancel, err) < 0)
 		return error_wrap(err, "dataset");
 	const json_t *reply = source->peer.reply.json;
 	struct manifest *totals = &pair->dataset.totals;
@@ -131,9 +149,9 @@ static int carry_manifest(struct pair *pair, const struct cancel *cancel, struct
 	struct pair_side *source = &pair->sides[XFER_SOURCE];
 	struct pair_side *sink = &pair->sides[XFER_SINK];
 	struct peer *peers[] = { &sink->peer };
-	const struct io_limit limit = peer_limit(WORK_S, cancel);
 	uint64_t offset = 0;
 	do {
+		const struct io_limit limit = peer_limit(SHORT_S, cancel);
 		json_t *request = json_pack("{s:I}", "offset", (json_int_t)offset);
 		if (peer_ask(&source->peer, "manifest-read", request, SHORT_S, cancel, err) < 0)
 			return -1;
@@ -232,7 +250,7 @@ int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *canc
 		return -1;
 	json_t *request = json_pack("{s:I}", "instances", (json_int_t)instances);
 	pair->instances = 0;
-	int outcome = call_both(pair, "shares", request, WORK_S, cancel, err);
+	int outcome = call_both(pair, "shares", request, pair_pass_s(pair), cancel, err);
 	json_decref(request);
 	if (outcome < 0)
 		return error_wrap(err, "shares");

@@ -51,6 +51,13 @@ void pair_init(struct pair *pair, const struct study *study, const char *const *
 	       const char *log_folder);
 void pair_close(struct pair *pair);
 
+/* How long an agent may work on so many files and bytes, in s: each time it goes through them a
+ * minute, and what an old disk needs: 20 MB/s, a third of USB 2.0's 480 Mbit/s, and 100 files/s,
+ * about a seek each (8.5 ms, and half a turn at 7200 a minute is 4.2 ms). An agent that needs
+ * longer hangs. */
+double pair_work_s(uint64_t files, uint64_t bytes, unsigned times);
+/* The same for what the dataset turned out to be, once through. */
+double pair_pass_s(const struct pair *pair);
 /* Both agents run and know the data. */
 int pair_ready(struct pair *pair, const struct cancel *cancel, struct error *err) MUST_CHECK;
 /* The answers of both ends to "does this transport work here": {"name": {"version", "path"} or

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "harness/base/clock.h"
@@ -47,6 +48,36 @@ static void peer_died(struct peer *peer)
 		  known ? ": " : "", known ? child_status_text(status, text, sizeof(text)) : "");
 }
 
+/* For messages, behind "the sink agent ... while". */
+static const char *doing_text(const char *what)
+{
+	static const struct {
+		const char *what, *text;
+	} texts[] = {
+		{ "hello", "starting" },
+		{ "workspace", "making its folders" },
+		{ "dataset", "making the dataset" },
+		{ "manifest-read", "reading the list of files" },
+		{ "manifest-write", "writing the list of files" },
+		{ "probe", "looking for tools" },
+		{ "shares", "cutting the dataset into shares" },
+		{ "ssh-key", "making an SSH key" },
+		{ "ssh-server", "starting the private SSH server" },
+		{ "ssh-client", "trying the private SSH server" },
+		{ "cache", "getting the page cache ready" },
+		{ "prepare", "preparing a run" },
+		{ "run", "running" },
+		{ "verify", "verifying the copy" },
+		{ "end-run", "ending a run" },
+		{ "clean", "removing the copy" },
+		{ "bye", "leaving" },
+	};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strcmp(what, texts[i].what) == 0)
+			return texts[i].text;
+	return "at work";
+}
+
 int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void *bytes,
 		     size_t count, struct error *err)
 {
@@ -55,6 +86,7 @@ int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void 
 				   .bytes_count = count };
 	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(SEND_S) };
 	json_object_set_new(message.json, "do", json_string(what));
+	peer->doing = doing_text(what);
 	message_free(&peer->reply);
 	peer->error = (struct error){ 0 };
 	int outcome = -1;
@@ -136,10 +168,29 @@ static int wait_once(struct peer *const *peers, size_t count, struct io_limit *l
 	return 0;
 }
 
+/* It hears nobody any more. */
+static void give_up(struct peer *peer, double waited_s)
+{
+	peer_kill(peer);
+	error_set(&peer->error, ERROR_TIMEOUT, 0,
+		  "the %s agent gave no answer for %.0f s while %s, and was killed", peer->name,
+		  waited_s, peer->doing);
+}
+
+/* Time was up, by its clock or by ours: whose, and for what? */
+static int name_timeout(const struct peer *peer, struct error *err)
+{
+	const struct error said = *err;
+	return error_set(err, ERROR_TIMEOUT, 0, "the %s agent took too long while %s%s%s",
+			 peer->name, peer->doing, said.kind == ERROR_TIMEOUT ? ": " : "",
+			 said.kind == ERROR_TIMEOUT ? said.message : "");
+}
+
 int peer_wait(struct peer *const *peers, size_t count, const struct io_limit *limit,
 	      struct error *err)
 {
 	struct io_limit current = *limit;
+	const int64_t start_ns = clock_now_ns();
 	bool stopping = false;
 	if (count > PEERS_MAX)
 		return error_set(err, ERROR_SYSTEM, 0, "more than %d agents", PEERS_MAX);
@@ -148,15 +199,16 @@ int peer_wait(struct peer *const *peers, size_t count, const struct io_limit *li
 			continue;
 		for (size_t i = 0; i < count; i++)
 			if (peers[i]->waiting)
-				peer_kill(peers[i]);
+				give_up(peers[i],
+					(double)(clock_now_ns() - start_ns) / (double)NS_PER_S);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (peers[i]->error.kind == ERROR_NONE)
 			continue;
 		*err = peers[i]->error;
-		if (err->kind == ERROR_CANCELLED && !cancel_requested(limit->cancel))
-			error_set(err, ERROR_TIMEOUT, 0, "the %s agent took too long",
-				  peers[i]->name);
+		if ((err->kind == ERROR_CANCELLED && !cancel_requested(limit->cancel)) ||
+		    (err->kind == ERROR_TIMEOUT && peers[i]->alive))
+			return name_timeout(peers[i], err);
 		return -1;
 	}
 	return 0;

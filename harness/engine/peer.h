@@ -19,6 +19,7 @@ struct peer {
 	int fd;
 	bool alive;
 	bool waiting;         /* a request is out */
+	const char *doing;    /* what the last request asked for, in words */
 	struct message reply; /* of the last request */
 	struct error error;   /* of the last request: kind NONE when it worked */
 };
@@ -34,9 +35,10 @@ int peer_start(struct peer *peer, const char *what, json_t *request, struct erro
 /* The same with bytes, which stay the caller's. */
 int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void *bytes,
 		     size_t count, struct error *err) MUST_CHECK;
-/* Until none of the peers has a request out. On cancel the agents are told to stop, and are waited
- * for. The outcome of each is in peer->error; the return value is -1, with the first of them, if
- * any failed. */
+/* Until none of the peers has a request out. On cancel, and when time is up, the agents are told to
+ * stop, and are waited for a while; one that gives no answer is killed. A TIMEOUT says which agent
+ * it was, and what it was doing. The outcome of each is in peer->error; the return value is -1,
+ * with the first of them, if any failed. */
 int peer_wait(struct peer *const *peers, size_t count, const struct io_limit *limit,
 	      struct error *err) MUST_CHECK;
 /* Start and wait, for one. The reply is in peer->reply until the next request. */

@@ -9,7 +9,6 @@
 #include "harness/engine/half.h"
 #include "harness/engine/run_row.h"
 
-#define WORK_S    (6 * 3600.0)
 #define PREPARE_S 120.0
 /* Beyond a run's own timeout: for both halves to agree on its end and to stop their workers. */
 #define END_S 60.0
@@ -84,7 +83,8 @@ static int ready_cache(const struct run *run, struct pair *pair, struct result *
 {
 	struct peer *source = &pair->sides[XFER_SOURCE].peer;
 	const char *mode = cache_state_names[run->study->settings.cache];
-	if (peer_ask(source, "cache", json_pack("{s:s}", "mode", mode), WORK_S, cancel, err) < 0)
+	if (peer_ask(source, "cache", json_pack("{s:s}", "mode", mode), pair_pass_s(pair), cancel,
+		     err) < 0)
 		return -1;
 	double resident = message_real(source->reply.json, "resident_pct", NAN);
 	if (!isnan(resident))
@@ -215,7 +215,7 @@ static int prove(const struct run *run, struct pair *pair, struct result *row,
 		return 0;
 	}
 	json_t *request = json_pack("{s:i}", "preserve", run->study->settings.preserve);
-	if (peer_ask(sink, "verify", request, WORK_S, cancel, err) < 0)
+	if (peer_ask(sink, "verify", request, pair_pass_s(pair), cancel, err) < 0)
 		return -1;
 	row->payload_bytes = (int64_t)message_whole(sink->reply.json, "bytes", 0);
 	row->verified = VERIFIED_YES;

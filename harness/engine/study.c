@@ -227,8 +227,7 @@ static int read_dataset(struct study *study, const struct study_input *input, st
 	text_addf(&text, "%s%s%s", dataset->name, options.length ? ":" : "", text_string(&options));
 	study->dataset_text = text_take(&text);
 	text_copy(study->place.recipe, sizeof(study->place.recipe), dataset->name);
-	struct dataset_estimate estimate;
-	if (dataset->plan(study->dataset_options, &estimate, err) < 0)
+	if (dataset->plan(study->dataset_options, &study->dataset_estimate, err) < 0)
 		return error_wrap(err, "dataset %s", dataset->name);
 	return 0;
 }

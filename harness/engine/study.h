@@ -60,6 +60,7 @@ struct study {
 	struct study_place place;
 	const struct dataset *dataset;
 	void *dataset_options;
+	struct dataset_estimate dataset_estimate;
 	char *dataset_text; /* "recipe:key=value,..." */
 	struct study_case *cases;
 	size_t cases_count;

@@ -27,6 +27,7 @@ static void stopped_agent_is_given_up(void **state)
 	bench_read_results(bench);
 	assert_int_equal(bench->results.count, 2);
 	assert_int_not_equal(bench_row(bench, "victim", 1)->status, STATUS_OK);
+	ASSERT_HOLDS(bench_row(bench, "victim", 1)->error, "the sink agent");
 	ASSERT_ROW(bench_row(bench, "victim", 2), STATUS_OK);
 }
 
