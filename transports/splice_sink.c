@@ -53,6 +53,17 @@ static int put_from_pipe(const struct splice_sink *sink, int fd, uint64_t offset
 	return 0;
 }
 
+static int put_in_turn(const struct splice_sink *sink, int fd, uint64_t offset, size_t count,
+		       struct error *err)
+{
+	if (sink->turn)
+		pthread_mutex_lock(sink->turn);
+	int result = put_from_pipe(sink, fd, offset, count, err);
+	if (sink->turn)
+		pthread_mutex_unlock(sink->turn);
+	return result;
+}
+
 int splice_sink_move(struct splice_sink *sink, const struct channel *channel, int fd,
 		     uint64_t offset, uint64_t count, struct xfer_progress *progress,
 		     struct error *err)
@@ -76,7 +87,7 @@ int splice_sink_move(struct splice_sink *sink, const struct channel *channel, in
 			return -1;
 		if (n < 0)
 			continue;
-		if (put_from_pipe(sink, fd, offset, (size_t)n, err) < 0)
+		if (put_in_turn(sink, fd, offset, (size_t)n, err) < 0)
 			return -1;
 		xfer_progress_add(progress, (uint64_t)n);
 		sink->moved += (uint64_t)n;

@@ -3,6 +3,7 @@
 #ifndef LINEFILL_TRANSPORTS_SPLICE_SINK_H
 #define LINEFILL_TRANSPORTS_SPLICE_SINK_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 #include "harness/api/xfer.h"
@@ -14,7 +15,8 @@
 struct splice_sink {
 	int in, out; /* of the pipe */
 	size_t size;
-	uint64_t moved; /* bytes so far */
+	uint64_t moved;        /* bytes so far */
+	pthread_mutex_t *turn; /* held while the file is written; NULL: nobody else writes it */
 };
 #define SPLICE_SINK_NONE ((struct splice_sink){ .in = -1, .out = -1 })
 

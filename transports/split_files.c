@@ -3,6 +3,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
+
+/* More than streams, so that two files seldom share one. */
+#define TURNS 256u
 
 /* Few files are incomplete at a time: a plain list is short enough to search. */
 struct split_file {
@@ -13,6 +17,7 @@ struct split_file {
 
 struct split_files {
 	pthread_mutex_t mutex;
+	pthread_mutex_t turns[TURNS]; /* by the hash of the path: they outlive the files */
 	struct split_file *first;
 	size_t count;
 };
@@ -23,6 +28,8 @@ struct split_files *split_files_new(void)
 	if (!files)
 		abort();
 	pthread_mutex_init(&files->mutex, NULL);
+	for (size_t i = 0; i < TURNS; i++)
+		pthread_mutex_init(&files->turns[i], NULL);
 	return files;
 }
 
@@ -35,6 +42,8 @@ void split_files_free(struct split_files *files)
 		files->first = gone->next;
 		free(gone);
 	}
+	for (size_t i = 0; i < TURNS; i++)
+		pthread_mutex_destroy(&files->turns[i]);
 	pthread_mutex_destroy(&files->mutex);
 	free(files);
 }
@@ -89,6 +98,11 @@ int split_files_open(struct split_files *files, struct tree_sink *sink,
 	int result = open_locked(files, sink, part, fd, err);
 	pthread_mutex_unlock(&files->mutex);
 	return result;
+}
+
+pthread_mutex_t *split_files_turn(struct split_files *files, const char *path)
+{
+	return &files->turns[XXH3_64bits(path, strlen(path)) % TURNS];
 }
 
 static int written_locked(struct split_files *files, const struct split_part *part, bool *complete,

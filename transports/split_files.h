@@ -3,6 +3,7 @@
 #ifndef LINEFILL_TRANSPORTS_SPLIT_FILES_H
 #define LINEFILL_TRANSPORTS_SPLIT_FILES_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ void split_files_free(struct split_files *files);
 /* Opens the part's file: the first part to come makes it. The caller closes *fd. */
 int split_files_open(struct split_files *files, struct tree_sink *sink,
 		     const struct split_part *part, int *fd, struct error *err) MUST_CHECK;
+/* To be held while the file's contents are written. The kernel lets one thread at a time write a
+ * file anyway, but those that wait there keep a CPU busy. Files may share one. */
+pthread_mutex_t *split_files_turn(struct split_files *files, const char *path);
 /* The part is written; *complete when nothing of its file is missing any more. */
 int split_files_written(struct split_files *files, const struct split_part *part, bool *complete,
 			struct error *err) MUST_CHECK;

@@ -4,6 +4,8 @@
 #ifndef LINEFILL_TRANSPORTS_TREE_READER_H
 #define LINEFILL_TRANSPORTS_TREE_READER_H
 
+#include <pthread.h>
+
 #include "harness/api/xfer.h"
 #include "transports/splice_sink.h"
 #include "transports/split_files.h"
@@ -18,6 +20,7 @@ struct tree_reader {
 	struct split_files *splits; /* NULL: parts of files are an error */
 	struct unit_coder *coder;   /* NULL: no sums, nothing packed, nothing that is there */
 	struct splice_sink *splice; /* NULL: contents are read and written */
+	pthread_mutex_t *turn;      /* of the current file if it is split, see split_files.h */
 	unsigned char *buffer;
 	size_t size, start, end;      /* buffer[start, end) came and is not used yet */
 	uint64_t bytes, files;        /* of FILE records so far */

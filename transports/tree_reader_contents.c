@@ -19,6 +19,18 @@ static int write_at(int fd, const unsigned char *bytes, size_t count, uint64_t o
 	return 0;
 }
 
+static void begin_turn(const struct tree_reader *reader)
+{
+	if (reader->turn)
+		pthread_mutex_lock(reader->turn);
+}
+
+static void end_turn(const struct tree_reader *reader)
+{
+	if (reader->turn)
+		pthread_mutex_unlock(reader->turn);
+}
+
 void tree_reader_count(struct tree_reader *reader, uint64_t bytes)
 {
 	reader->counted += bytes;
@@ -30,8 +42,11 @@ static int write_contents(struct tree_reader *reader, int fd, size_t bytes, uint
 {
 	const unsigned char *contents = reader->buffer + reader->start;
 	struct direct_io *direct = reader->sink.direct;
-	return direct ? direct_io_write(direct, fd, contents, bytes, offset, err)
-		      : write_at(fd, contents, bytes, offset, err);
+	begin_turn(reader);
+	int result = direct ? direct_io_write(direct, fd, contents, bytes, offset, err)
+			    : write_at(fd, contents, bytes, offset, err);
+	end_turn(reader);
+	return result;
 }
 
 /* What came already is written, the rest goes by way of the splice. */
@@ -47,6 +62,7 @@ static int take_spliced(struct tree_reader *reader, int fd, uint64_t offset, str
 	uint64_t rest = reader->record.size - have;
 	uint64_t before = reader->splice->moved;
 	reader->spliced = rest > 0;
+	reader->splice->turn = reader->turn;
 	reader->broken = true;
 	int result = splice_sink_move(reader->splice, reader->channel, fd, offset + have, rest,
 				      reader->progress, err);
@@ -102,7 +118,10 @@ static int take_packed(struct tree_reader *reader, int fd, uint64_t offset, stru
 					   "the peer sent contents that cannot be unpacked");
 	const unsigned char *contents = unit_coder_room(reader->coder);
 	unit_coder_contents(reader->coder, contents, record.size);
-	return write_at(fd, contents, record.size, offset, err);
+	begin_turn(reader);
+	int result = write_at(fd, contents, record.size, offset, err);
+	end_turn(reader);
+	return result;
 }
 
 static int take_extent(struct tree_reader *reader, int fd, uint64_t offset, struct error *err)

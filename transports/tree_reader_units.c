@@ -142,6 +142,8 @@ int tree_reader_file(struct tree_reader *reader, struct error *err)
 	unit_coder_begin(reader->coder, &file, reader->path);
 	if (file.flags & WIRE_FLAG_SPLIT && take_cut(reader, &part, err) < 0)
 		return -1;
+	reader->turn = file.flags & WIRE_FLAG_SPLIT ? split_files_turn(reader->splits, reader->path)
+						    : NULL;
 	if (!(file.flags & WIRE_FLAG_SAME))
 		return take_unit(reader, &file, &part, err);
 	if (!unit_coder_resumes(reader->coder))
