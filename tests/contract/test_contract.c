@@ -20,6 +20,7 @@
 #include "harness/base/files.h"
 #include "tests/contract/pair.h"
 #include "tests/contract/trees.h"
+#include "tests/lacks.h"
 #include "tests/unit/private_sshd.h"
 #include "transports/registry.h"
 #include "transports/ssh_receive.h"
@@ -65,7 +66,7 @@ static int setup(void **state)
 		fail_msg("%s", err.message);
 	have_sshd = private_sshd_start(&sshd, server, &err) == 0;
 	if (!have_sshd)
-		print_message("no sshd: %s\n", err.message);
+		test_lacks("sshd", err.message);
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #include "harness/base/files.h"
 #include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
+#include "tests/lacks.h"
 #include "transports/channel.h"
 #include "transports/gate.h"
 #include "transports/http_fetch.h"
@@ -45,7 +46,7 @@ static int setup_all(void **state)
 	(void)state;
 	const struct transport *http = transport_find("http");
 	if (!http || http->probe(http, &probe, &err) < 0) {
-		print_message("passed over: %s\n", err.message);
+		test_lacks("http", err.message);
 		exit(0);
 	}
 	tree_pair_make(&trees, "so$urce; \"{1}");
