@@ -252,6 +252,7 @@ static int serve_once(struct xfer *xfer, uint16_t port, struct error *err)
 					 .input = -1 };
 	const struct io_limit limit = xfer_limit(xfer);
 	session->server.into = (const char *const *)into.items;
+	session->server.only = xfer->open_listener ? NULL : xfer->bind_host;
 	int result = tool_server_start(&session->server, &spec, port, &limit, err);
 	/* Kept for messages: the words are gone by then. */
 	session->server.into =
@@ -279,7 +280,8 @@ int tool_run_listen(struct xfer *xfer, struct endpoint *endpoint, struct error *
 	}
 	if (err)
 		*err = own;
-	return error_wrap(err, "serve");
+	return error_wrap(err, own.kind == ERROR_UNSUPPORTED ? "%s, serve" : "serve",
+			  xfer->transport->name);
 }
 
 int tool_run_await(struct xfer *xfer, struct error *err)

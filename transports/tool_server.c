@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #define PORT_TRIES      20
 #define DEPTH_MAX       8
 #define LISTEN_STATE    0x0A /* TCP_LISTEN, include/net/tcp_states.h */
+#define WORD_DIGITS     8
 
 /* wanted 0: any. */
 static int free_port(const char *host, uint16_t wanted, uint16_t *port, struct error *err)
@@ -72,24 +74,49 @@ int tool_server_free_ports(const char *host, uint64_t count, uint16_t *port, str
 			 (unsigned long long)count);
 }
 
-bool tool_server_table_next(const char **cursor, uint16_t port, unsigned long *inode)
+/* One word, or four, of the address as it lies in memory. */
+static bool parse_address(const char *digits, struct in6_addr *address)
+{
+	uint32_t words[4] = { 0, 0, htonl(0xFFFF), 0 };
+	size_t length = strlen(digits);
+	if (length != WORD_DIGITS && length != 4 * WORD_DIGITS)
+		return false;
+	for (size_t i = 4 - length / WORD_DIGITS; i < 4; i++, digits += WORD_DIGITS)
+		if (sscanf(digits, "%8" SCNx32, &words[i]) != 1)
+			return false;
+	memcpy(address, words, sizeof(words));
+	return true;
+}
+
+bool tool_server_table_next(const char **cursor, uint16_t port, struct tool_listener *found)
 {
 	for (const char *line = strchr(*cursor, '\n'); line; line = strchr(line + 1, '\n')) {
+		char address[4 * WORD_DIGITS + 1];
 		unsigned local = 0;
 		unsigned state = 0;
-		unsigned long number = 0;
 		*cursor = line + 1;
 		/* number: local-address:port remote-address:port state queues timer retransmits
 		 * user timeout inode ... */
 		if (sscanf(line + 1,
-			   "%*u: %*[0-9A-Fa-f]:%4x %*[0-9A-Fa-f]:%*4x %2x %*s %*s %*s %*u %*u %lu",
-			   &local, &state, &number) == 3 &&
-		    local == port && state == LISTEN_STATE) {
-			*inode = number;
+			   "%*u: %32[0-9A-Fa-f]:%4x %*[0-9A-Fa-f]:%*4x %2x %*s %*s %*s %*u %*u %lu",
+			   address, &local, &state, &found->inode) == 4 &&
+		    local == port && state == LISTEN_STATE &&
+		    parse_address(address, &found->address))
 			return true;
-		}
 	}
 	return false;
+}
+
+bool tool_server_may_listen(const struct tool_listener *listener, const char *only)
+{
+	const struct in6_addr *address = &listener->address;
+	char mapped[INET6_ADDRSTRLEN + 8];
+	struct in6_addr wanted;
+	snprintf(mapped, sizeof(mapped), "%s%.45s", strchr(only, ':') ? "" : "::ffff:", only);
+	if (inet_pton(AF_INET6, mapped, &wanted) == 1 && IN6_ARE_ADDR_EQUAL(address, &wanted))
+		return true;
+	return IN6_IS_ADDR_LOOPBACK(address) ||
+	       (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == IN_LOOPBACKNET);
 }
 
 static bool process_has_socket(pid_t pid, unsigned long inode)
@@ -140,20 +167,41 @@ static bool tree_has_socket(pid_t pid, unsigned long inode, int depth)
 	return false;
 }
 
-/* Somebody else may have got the port in between: it must be our own server's. */
-static bool listens(uint16_t port)
+static int complain(const char *name, const struct tool_listener *listener, uint16_t port,
+		    struct error *err)
+{
+	char address[INET6_ADDRSTRLEN] = "";
+	if (IN6_IS_ADDR_V4MAPPED(&listener->address))
+		inet_ntop(AF_INET, &listener->address.s6_addr[12], address, sizeof(address));
+	else
+		inet_ntop(AF_INET6, &listener->address, address, sizeof(address));
+	return error_set(err, ERROR_UNSUPPORTED, 0,
+			 "%s listens on %s port %u, where others may reach it: bind it to {host} "
+			 "in the tool file, or allow this with --allow-open-listener",
+			 name, address, port);
+}
+
+/* 1 when the server listens, 0 when not yet. Somebody else may have got the port in between: it
+ * must be our own server's. */
+static int listens(const struct tool_server *server, const char *name, uint16_t port,
+		   struct error *err)
 {
 	static const char *const tables[] = { "/proc/self/net/tcp", "/proc/self/net/tcp6" };
+	int count = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		AUTO_FREE char *table = NULL;
-		unsigned long inode = 0;
+		struct tool_listener found;
 		if (file_read_all(tables[i], TABLE_BYTES_MAX, &table, NULL, NULL) < 0)
 			continue;
-		for (const char *cursor = table; tool_server_table_next(&cursor, port, &inode);)
-			if (tree_has_socket(getpid(), inode, 0))
-				return true;
+		for (const char *cursor = table; tool_server_table_next(&cursor, port, &found);) {
+			if (!tree_has_socket(getpid(), found.inode, 0))
+				continue;
+			if (server->only && !tool_server_may_listen(&found, server->only))
+				return complain(name, &found, port, err);
+			count++;
+		}
 	}
-	return false;
+	return count > 0;
 }
 
 /* 1 when it has ended, 0 when not yet; waits a moment. */
@@ -246,12 +294,13 @@ int tool_server_start(struct tool_server *server, const struct child_spec *spec,
 		ready.deadline_ns = latest;
 	server->child = CHILD_NONE;
 	server->second = CHILD_NONE;
-	int ended = start_processes(server, spec, &own);
-	while (ended == 0 && !listens(port))
-		ended = ended_soon(server, &ready, &own);
-	if (ended == 0)
-		return 0;
 	const char *name = tool_process_name(spec->argv[0]);
+	int ended = start_processes(server, spec, &own);
+	int listening = 0;
+	while (ended == 0 && (listening = listens(server, name, port, &own)) == 0)
+		ended = ended_soon(server, &ready, &own);
+	if (listening > 0)
+		return 0;
 	if (ended > 0 && tool_server_wait(server, name, &ready, &own) == 0)
 		error_set(&own, ERROR_TOOL, 0, "%s: it ended before it listened", name);
 	tool_server_end(server);

@@ -21,6 +21,7 @@ static const struct {
 	{ CAP_OPEN_LISTENER, "open-listener" },
 	{ CAP_EMPTY_TREE, "empty-tree" },
 	{ CAP_SINGLE_FILE, "single-file" },
+	{ CAP_ANY_ADDRESS, "any-address" },
 };
 
 const char *transport_cap_name(enum transport_cap cap)

@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "harness/api/manifest.h"
@@ -79,6 +80,7 @@ struct xfer {
 	const char *scratch;   /* a private folder for the worker's own files, this end's host */
 	const char *bind_host; /* the address of this run at this end: what listeners bind to */
 	const char *peer_host; /* the other end's */
+	bool open_listener;    /* the user allows listeners on other addresses than bind_host */
 	const struct service *service; /* the server it asked for; NULL when it needs none */
 	const struct token *token;
 	enum preserve preserve;

@@ -262,6 +262,20 @@ static int show_keys(const char *section)
 	return CLI_OK;
 }
 
+static void show_caps(uint32_t caps)
+{
+	const char *separator = "Caps: ";
+	for (uint32_t bit = 1; bit; bit <<= 1) {
+		const char *name = caps & bit ? transport_cap_name((enum transport_cap)bit) : NULL;
+		if (!name)
+			continue;
+		printf("%s%s", separator, name);
+		separator = ", ";
+	}
+	if (caps)
+		printf("\n");
+}
+
 static int show_one(const char *what, const char *name)
 {
 	struct error err = { 0 };
@@ -282,6 +296,7 @@ static int show_one(const char *what, const char *name)
 	if (!transport)
 		return cli_fail(&err);
 	int status = show_options(transport->name, transport->summary, transport->options);
+	show_caps(transport->caps);
 	printf("In a study file, beside its own options:\n");
 	AUTO_TEXT common = { 0 };
 	option_help(study_case_options, 2, &common);

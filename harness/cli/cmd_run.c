@@ -85,7 +85,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "tools", KEY_TOOLS, "DIR", 0, "Also take tool files (*.ini) from this folder", 0 },
 	{ "allow-open-listener", KEY_ALLOW_OPEN_LISTENER, 0, 0,
-	  "Tools that let anyone in who connects (cap open-listener) may listen beyond the loopback",
+	  "Tools that let anyone in who connects (cap open-listener) may listen beyond the "
+	  "loopback, and those that cannot be bound to one address (cap any-address) may run",
 	  0 },
 	{ "allow-plaintext", KEY_ALLOW_PLAINTEXT, 0, 0,
 	  "Your own data (dataset directory) may leave this machine unencrypted", 0 },

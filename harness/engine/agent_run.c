@@ -105,6 +105,7 @@ static int fill_plan(struct agent *agent, const json_t *request, struct half_pla
 	plan->preserve = (enum preserve)message_whole(request, "preserve", PRESERVE_MODE);
 	plan->timeout_s = message_real(request, "timeout_s", 600);
 	plan->flush = json_is_true(json_object_get(request, "flush"));
+	plan->open_listener = json_is_true(json_object_get(request, "open_listener"));
 	plan->bind_host = strdup(message_text(request, "bind_host", "127.0.0.1"));
 	plan->peer_host = strdup(message_text(request, "peer_host", "127.0.0.1"));
 	parse_endpoint(json_object_get(request, "link"), &plan->link);

@@ -190,6 +190,7 @@ static int do_run(struct conduct *conduct, const struct plan_run *planned,
 		.study_id = conduct->study_id,
 		.version = version,
 		.round = planned->round,
+		.open_listener = conduct->order->leave.open_listener,
 		.command = &conduct->commands[planned->item],
 	};
 	if (hindrance) {

@@ -132,6 +132,7 @@ static struct xfer worker_xfer(const struct half *half, size_t i)
 		.scratch = share->scratch,
 		.bind_host = plan->bind_host,
 		.peer_host = plan->peer_host,
+		.open_listener = plan->open_listener,
 		.service = plan->service,
 		.token = &share->token,
 		.preserve = plan->preserve,

@@ -30,8 +30,9 @@ struct half_plan {
 	enum xfer_side side;
 	void *options; /* parsed */
 	enum preserve preserve;
-	double timeout_s; /* from go */
-	bool flush;       /* the sink's completion includes a syncfs */
+	double timeout_s;   /* from go */
+	bool flush;         /* the sink's completion includes a syncfs */
+	bool open_listener; /* see xfer */
 	char *bind_host, *peer_host;
 	char *scratch;             /* private folder of this run */
 	struct half_share *shares; /* one a worker */

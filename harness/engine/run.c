@@ -32,6 +32,7 @@ static json_t *half_request(const struct run *run, const struct pair *pair, enum
 	json_object_set_new(request, "timeout_s", json_real(study->settings.timeout_s));
 	json_object_set_new(request, "flush",
 			    json_boolean(study->settings.durability == DURABILITY_FLUSH));
+	json_object_set_new(request, "open_listener", json_boolean(run->open_listener));
 	json_object_set_new(request, "bind_host", json_string(pair_host(pair, side)));
 	json_object_set_new(request, "peer_host", json_string(pair_host(pair, other(side))));
 	json_object_set_new(request, "token", json_string(link_token));

@@ -26,6 +26,13 @@ int safety_check(const struct safety_case *item, const struct safety_leave *leav
 		 struct error *err)
 {
 	const struct transport *transport = item->transport;
+	/* That is no matter of the run's own address. */
+	if (transport->caps & CAP_ANY_ADDRESS && !leave->open_listener)
+		return error_set(
+			err, ERROR_UNSUPPORTED, 0,
+			"%s listens on all addresses of the machine and cannot be bound to "
+			"one: --allow-open-listener, where you trust those networks",
+			transport->name);
 	if (safety_is_loopback(item->listening_host))
 		return 0;
 	if (transport->caps & CAP_OPEN_LISTENER && !leave->open_listener)

@@ -24,7 +24,8 @@ struct safety_case {
 /* A literal address of this machine's loopback, IPv4 or IPv6. */
 bool safety_is_loopback(const char *host);
 /* UNSUPPORTED, with the option that allows it, for an open listener on anything but the loopback,
- * and for data of the user's own that would leave the machine unencrypted. */
+ * for one that cannot be kept to the run's own address, wherever that is, and for data of the
+ * user's own that would leave the machine unencrypted. */
 int safety_check(const struct safety_case *item, const struct safety_leave *leave,
 		 struct error *err) MUST_CHECK;
 

@@ -95,6 +95,10 @@ static void transports_tell_all(void **state)
 	ASSERT_EXIT(bench, 0);
 	ASSERT_HOLDS(bench->output, "streams");
 	ASSERT_HOLDS(bench->output, "instances");
+	ASSERT_HOLDS(bench->output, "\nCaps: two-ended, ");
+	PROGRAM_RUN(bench, "list", "transports", "bbcp");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, ", any-address\n");
 	PROGRAM_RUN(bench, "list", "datasets", "linux-repo");
 	ASSERT_EXIT(bench, 0);
 	ASSERT_HOLDS(bench->output, "compressible");

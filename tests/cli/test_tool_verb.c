@@ -140,6 +140,29 @@ static void usage_is_checked(void **state)
 	ASSERT_HOLDS(bench->error, "nowhere.ini");
 }
 
+/* The example on docs/tools.md is one that works. */
+static void page_example_is_good(void **state)
+{
+	static const char start[] = "```ini\n";
+	struct bench *bench = *state;
+	char *page = NULL;
+	struct error err = { 0 };
+	if (file_read_all(DOCS_FOLDER "/tools.md", 1 << 20, &page, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	char *example = strstr(page, start);
+	assert_non_null(example);
+	example += strlen(start);
+	char *end = strstr(example, "```");
+	assert_non_null(end);
+	*end = '\0';
+	PROGRAM_RUN(bench, "tool", "check", write_tool(bench, example));
+	free(page);
+	if (strstr(bench->output, "not available"))
+		skip();
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "trial copy: ok, verified");
+}
+
 /* docs/tools.md holds the table as the files make it now. */
 static void page_is_up_to_date(void **state)
 {
@@ -171,7 +194,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		BENCH_TEST(good_file_is_tried), BENCH_TEST(bad_files_are_told),
 		BENCH_TEST(waiting_is_shown),   BENCH_TEST(usage_is_checked),
-		BENCH_TEST(page_is_up_to_date),
+		BENCH_TEST(page_is_up_to_date), BENCH_TEST(page_example_is_good),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,7 @@ static void half(const struct pair_spec *spec, enum xfer_side side, const struct
 		.scratch = spec->scratch,
 		.bind_host = spec->host ? spec->host : "127.0.0.1",
 		.peer_host = spec->host ? spec->host : "127.0.0.1",
+		.open_listener = spec->transport->caps & CAP_ANY_ADDRESS,
 		.service = spec->service,
 		.token = token,
 		.preserve = spec->preserve,

@@ -157,10 +157,11 @@ static void check_rows(const struct bench *bench, const struct subject *subject,
 
 static void run_all(struct bench *bench, const char *preserve, const char *instances)
 {
-	const char *arguments[2 * SUBJECTS_MAX + 16] = { "--rounds", "1", "--set" };
+	const char *arguments[2 * SUBJECTS_MAX + 16] = { "--rounds", "1", "--allow-open-listener",
+							 "--set" };
 	static char cases[SUBJECTS_MAX][128];
 	char set[64], dataset[160];
-	size_t count = 3;
+	size_t count = 4;
 	snprintf(set, sizeof(set), "study.preserve=%s", preserve);
 	snprintf(dataset, sizeof(dataset), "directory:path=%s/tree", bench->files);
 	arguments[count++] = set;

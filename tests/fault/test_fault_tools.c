@@ -8,9 +8,18 @@
 
 #include <cmocka.h>
 
+#include "harness/base/files.h"
 #include "tests/cli/program.h"
 
 #define SMALL "small-files:files=10,size=1KiB"
+
+/* Results go to a new folder. */
+static void forget_results(const struct bench *bench)
+{
+	struct error err = { 0 };
+	if (folder_remove(bench->out, &err) < 0)
+		fail_msg("%s", err.message);
+}
 
 static void missing_tool_is_unavailable(void **state)
 {
@@ -165,6 +174,49 @@ static void lingering_session_goes(void **state)
 	bench_check_clean(bench);
 }
 
+/* A server that others can reach is ended before anything is connected to it, unless that is
+ * allowed. */
+static void server_for_all_is_ended(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "for-all",
+		       "[tool]\nserve = nc -d -l {port}\nserve_into = tar -x -f - -C {dst}\n"
+		       "serve_until = exit\nrun = tar -c -f - -C {src} .\n"
+		       "into = nc -N {host} {port}\n[preserve]\nmode =\n");
+	PROGRAM_STUDY(bench, "-t", "for-all", "-t", "tar-nc", "--dataset", SMALL, "--rounds", "1");
+	ASSERT_EXIT(bench, 0);
+	const struct result *row = bench_row(bench, "for-all", 1);
+	ASSERT_ROW(row, STATUS_UNSUPPORTED);
+	ASSERT_HOLDS(row->error, "for-all");
+	ASSERT_HOLDS(row->error, "nc listens on 0.0.0.0 port ");
+	ASSERT_HOLDS(row->error, "{host}");
+	ASSERT_HOLDS(row->error, "--allow-open-listener");
+	ASSERT_ROW(bench_row(bench, "tar-nc", 1), STATUS_OK);
+	bench_check_clean(bench);
+	forget_results(bench);
+	PROGRAM_STUDY(bench, "-t", "for-all", "--dataset", SMALL, "--rounds", "1",
+		      "--allow-open-listener");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_ROW(bench_row(bench, "for-all", 1), STATUS_OK);
+	bench_check_clean(bench);
+}
+
+/* What is known to listen on all addresses is not even started. */
+static void known_for_all_is_not_started(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "known",
+		       "[tool]\ncaps = any-address\nserve = %s listen {port}\n"
+		       "run = %s copy {src} {dst}\n[preserve]\nmode =\n",
+		       FAULT_TOOL, FAULT_TOOL);
+	PROGRAM_STUDY(bench, "-t", "known", "--dataset", SMALL, "--rounds", "2");
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 1);
+	ASSERT_ROW(bench_row(bench, "known", 0), STATUS_UNSUPPORTED);
+	ASSERT_HOLDS(bench_row(bench, "known", 0)->error, "--allow-open-listener");
+	bench_check_clean(bench);
+}
+
 /* A mistake in one tool file is told, and does not keep the others from working. */
 static void bad_tool_file_is_told(void **state)
 {
@@ -185,7 +237,8 @@ int main(int argc, char **argv)
 		BENCH_TEST(hung_module_is_ended_in_time), BENCH_TEST(failing_tool_is_quoted),
 		BENCH_TEST(rude_tool_is_escaped),         BENCH_TEST(wrong_copy_is_integrity),
 		BENCH_TEST(lingering_grandchild_goes),    BENCH_TEST(lingering_session_goes),
-		BENCH_TEST(bad_tool_file_is_told),
+		BENCH_TEST(bad_tool_file_is_told),        BENCH_TEST(server_for_all_is_ended),
+		BENCH_TEST(known_for_all_is_not_started),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

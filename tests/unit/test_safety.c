@@ -39,6 +39,9 @@ static void test_cases(void **state)
 	static const char *const sshd[] = { "sshd", NULL };
 	(void)state;
 	const struct transport open = { .name = "open", .caps = CAP_OPEN_LISTENER, .plain = true };
+	const struct transport any = { .name = "any",
+				       .caps = CAP_OPEN_LISTENER | CAP_ANY_ADDRESS,
+				       .plain = true };
 	const struct transport plain = { .name = "plain", .plain = true };
 	const struct transport ssh = { .name = "ssh", .needs = sshd, .options = options };
 	const struct safety_leave none = { .plaintext = false };
@@ -55,6 +58,10 @@ static void test_cases(void **state)
 		{ &open, "", "", "10.0.0.1", false, &none, false },
 		{ &open, "", "", "10.0.0.1", false, &text, false },
 		{ &open, "", "", "10.0.0.1", true, &all, true },
+		{ &any, "", "", "127.0.0.1", false, &none, false },
+		{ &any, "", "", "::1", false, &text, false },
+		{ &any, "", "", "127.0.0.1", true, &all, true },
+		{ &any, "", "", "10.0.0.1", false, &all, true },
 		{ &plain, "", "", "10.0.0.1", false, &none, true },
 		{ &plain, "", "", "10.0.0.1", true, &none, false },
 		{ &plain, "", "", "10.0.0.1", true, &text, true },

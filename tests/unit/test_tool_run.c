@@ -444,8 +444,11 @@ static void test_server_that_never_listens(void **state)
 static int count_listeners(const char *table, uint16_t port, unsigned long *inode)
 {
 	int count = 0;
-	for (const char *cursor = table; tool_server_table_next(&cursor, port, inode);)
+	struct tool_listener found = { .inode = *inode };
+	for (const char *cursor = table; tool_server_table_next(&cursor, port, &found);) {
+		*inode = found.inode;
 		count++;
+	}
 	return count;
 }
 
@@ -473,6 +476,50 @@ static void test_socket_table(void **state)
 	assert_int_equal(count_listeners(table, 0x1f93, &inode), 0); /* cut */
 	assert_int_equal(count_listeners("", 22, &inode), 0);
 	assert_int_equal(count_listeners("header\nnonsense\n", 22, &inode), 0);
+}
+
+/* Words as a machine of this byte order writes them. */
+static void test_listening_addresses(void **state)
+{
+	(void)state;
+	static const struct {
+		const unsigned char address[16];
+		bool v6;
+		const char *only;
+		bool may;
+	} cases[] = {
+		{ { 127, 0, 0, 1 }, false, "127.0.0.1", true },
+		{ { 127, 1, 2, 3 }, false, "10.0.0.1", true },
+		{ { 10, 0, 0, 1 }, false, "10.0.0.1", true },
+		{ { 10, 0, 0, 1 }, false, "127.0.0.1", false },
+		{ { 0 }, false, "127.0.0.1", false },
+		{ { 0 }, false, "10.0.0.1", false },
+		{ { 0 }, true, "127.0.0.1", false },
+		{ { 0 }, true, "::1", false },
+		{ { [15] = 1 }, true, "::1", true },
+		{ { [15] = 1 }, true, "127.0.0.1", true },
+		{ { 0xfe, 0x80, [15] = 1 }, true, "fe80::1", true },
+		{ { 0xfe, 0x80, [15] = 1 }, true, "fe80::2", false },
+		{ { [10] = 0xff, 0xff, 127, 0, 0, 1 }, true, "127.0.0.1", true },
+		{ { [10] = 0xff, 0xff, 10, 0, 0, 1 }, true, "10.0.0.1", true },
+		{ { [10] = 0xff, 0xff, 0, 0, 0, 0 }, true, "10.0.0.1", false },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t words[4];
+		AUTO_TEXT table = { 0 };
+		struct tool_listener found = { 0 };
+		memcpy(words, cases[i].address, sizeof(words));
+		text_add(&table, "header\n 0: ");
+		for (size_t j = 0; j < (cases[i].v6 ? 4u : 1u); j++)
+			text_addf(&table, "%08X", words[j]);
+		text_add(&table, ":0050 00000000:0000 0A 0:0 0:0 0 0 0 7 1\n");
+		const char *cursor = text_string(&table);
+		assert_true(tool_server_table_next(&cursor, 80, &found));
+		assert_int_equal(tool_server_may_listen(&found, cases[i].only), cases[i].may);
+	}
+	static const char odd[] = "header\n 0: 00000:0050 00000000:0000 0A 0:0 0:0 0 0 0 7 1\n";
+	unsigned long inode = 0;
+	assert_int_equal(count_listeners(odd, 80, &inode), 0);
 }
 
 static void test_free_ports(void **state)
@@ -528,6 +575,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_server_that_ends),
 		cmocka_unit_test(test_server_that_never_listens),
 		cmocka_unit_test(test_socket_table),
+		cmocka_unit_test(test_listening_addresses),
 		cmocka_unit_test(test_free_ports),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
