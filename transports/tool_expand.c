@@ -320,8 +320,7 @@ int tool_expand(const struct tool_view *view, char **command, struct tool_words 
 	return expand_with(view, NULL, command, out, err);
 }
 
-static int expand_lines(const struct tool_view *view, char *lines, struct text *out,
-			struct error *err)
+static int expand_lines(const struct tool_view *view, char *lines, FILE *out, struct error *err)
 {
 	char *command[] = { lines, NULL };
 	AUTO_WORDS words = { 0 };
@@ -329,11 +328,10 @@ static int expand_lines(const struct tool_view *view, char *lines, struct text *
 		return 0;
 	if (tool_expand(view, command, &words, err) < 0)
 		return -1;
-	text_add(out, words.items[0]);
-	return 0;
+	return fputs(words.items[0], out) == EOF ? error_system(err, "write") : 0;
 }
 
-int tool_expand_text(const struct tool_view *view, const struct tool_text *text, struct text *out,
+int tool_expand_text(const struct tool_view *view, const struct tool_text *text, FILE *out,
 		     struct error *err)
 {
 	const struct manifest *files = view->xfer->files;

@@ -2,6 +2,8 @@
 #ifndef LINEFILL_TRANSPORTS_TOOL_EXPAND_H
 #define LINEFILL_TRANSPORTS_TOOL_EXPAND_H
 
+#include <stdio.h>
+
 #include "harness/api/xfer.h"
 #include "harness/base/error.h"
 #include "harness/base/text.h"
@@ -23,8 +25,9 @@ struct tool_view {
  */
 int tool_expand(const struct tool_view *view, char **command, struct tool_words *out,
 		struct error *err) MUST_CHECK;
-/* Adds the lines of a [file NAME]. UNSUPPORTED when a name could be misread in it. */
-int tool_expand_text(const struct tool_view *view, const struct tool_text *text, struct text *out,
+/* Writes the lines of a [file NAME], which may have one for each of a million files. UNSUPPORTED
+ * when a name could be misread in it. */
+int tool_expand_text(const struct tool_view *view, const struct tool_text *text, FILE *out,
 		     struct error *err) MUST_CHECK;
 /* Adds NAME=value words: the clean environment, then the file's own, which win. */
 int tool_expand_environment(const struct tool_view *view, struct tool_words *out,

@@ -144,11 +144,15 @@ static int make_folder(const struct xfer *xfer, struct session *session, struct 
 
 static int write_text(const struct tool_view *view, const struct tool_text *text, struct error *err)
 {
-	AUTO_TEXT lines = { 0 };
 	AUTO_FREE char *path = path_join(view->scratch, text->name);
-	if (tool_expand_text(view, text, &lines, err) < 0)
+	AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	AUTO_FILE out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out)
+		return error_system(err, "create %s", path);
+	take_fd(&fd);
+	if (tool_expand_text(view, text, out, err) < 0)
 		return error_wrap(err, "file %s", text->name);
-	return file_write_all(path, text_string(&lines), lines.length, 0600, err);
+	return fflush(out) == 0 ? 0 : error_system(err, "write %s", path);
 }
 
 /* All files, or only those that have to know the port. */

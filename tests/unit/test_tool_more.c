@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,6 +24,7 @@
 #include "harness/base/files.h"
 #include "harness/base/text.h"
 #include "tests/contract/pair.h"
+#include "tests/unit/resident.h"
 #include "tests/unit/tool_folders.h"
 #include "transports/tool.h"
 #include "transports/tool_server.h"
@@ -153,6 +155,36 @@ static void test_files_are_written(void **state)
 	assert_int_equal(outcome.result, -1);
 	assert_int_equal(outcome.err.kind, ERROR_UNSUPPORTED);
 	make_tree(NULL);
+}
+
+/* A file with a line for each file of the tree is never in memory as a whole. */
+static void test_long_files_take_little_memory(void **state)
+{
+	enum { ENTRIES = 20000, LINE_BYTES = 150 };
+	char line[LINE_BYTES + 1] = "", path[32];
+	AUTO_TEXT file = { 0 };
+	(void)state;
+	if (UNDER_SANITIZER)
+		skip();
+	memset(line, 'x', LINE_BYTES);
+	text_addf(&file,
+		  "[tool]\nrun = sh -c 'wc -c <\"$1/list\" >\"$2/count\"' sh {scratch} {dst}\n"
+		  "[file list]\neach = {file} %s\n",
+		  line);
+	manifest_free(&files);
+	for (unsigned i = 0; i < ENTRIES; i++) {
+		snprintf(path, sizeof(path), "file-%05u", i);
+		const struct manifest_entry entry = { .path = path, .mode = 0644 };
+		assert_int_equal(manifest_add(&files, &entry, NULL), 0);
+	}
+	assert_int_equal(manifest_finish(&files, NULL), 0);
+	struct tool_outcome outcome = drive(text_string(&file), "");
+	if (outcome.result < 0)
+		fail_msg("%s", outcome.err.message);
+	AUTO_FREE char *count = tool_folders_read(&folders, "count");
+	assert_true(strtol(count, NULL, 10) >= ENTRIES * LINE_BYTES);
+	assert_true(outcome.usage.maxrss_bytes >> 10 <
+		    resident_peak_kib() + ENTRIES * LINE_BYTES / 2048);
 }
 
 static void test_counts(void **state)
@@ -310,10 +342,14 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree_words),        cmocka_unit_test(test_single_file),
-		cmocka_unit_test(test_files_are_written), cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_ciphers),           cmocka_unit_test(test_second_program),
+		cmocka_unit_test(test_tree_words),
+		cmocka_unit_test(test_single_file),
+		cmocka_unit_test(test_files_are_written),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_ciphers),
+		cmocka_unit_test(test_second_program),
 		cmocka_unit_test(test_foreign_listener),
+		cmocka_unit_test(test_long_files_take_little_memory),
 	};
 	return cmocka_run_group_tests_name("tool_more", tests, set_up, tear_down);
 }
