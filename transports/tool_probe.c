@@ -55,6 +55,10 @@ static int take_version(const regex_t *pattern, const char *output, struct probe
 			 text_string(&said));
 }
 
+/* Some programs make their folders at home also when they are only asked for their version. Nobody
+ * can make one in here, root included, and it need not be removed. */
+#define NO_HOME "HOME=/dev/null"
+
 static int run_probe(const struct tool_file *file, struct text *output, struct error *err)
 {
 	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(PROBE_SECONDS) };
@@ -64,6 +68,7 @@ static int run_probe(const struct tool_file *file, struct text *output, struct e
 		if (tool_words_add(&words, *word, err) < 0)
 			return -1;
 	if (tool_probe_environment(&environment, err) < 0 ||
+	    tool_words_add(&environment, NO_HOME, err) < 0 ||
 	    tool_words_find_program(&words, err) < 0)
 		return -1;
 	const struct child_spec spec = { .argv = (const char *const *)words.items,

@@ -3,7 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -74,6 +78,47 @@ static void fields_are_the_columns(void **state)
 		assert_true(json_string_length(json_object_get(field, "summary")) > 0);
 	}
 	json_decref(list);
+}
+
+/* Asking programs for their version leaves nothing at home: neither at $HOME, nor at the one that
+ * the user database knows, where programs look that are not told of any. */
+static void check_home(struct bench *bench)
+{
+	char home[112], path[128];
+	snprintf(home, sizeof(home), "%s/home", bench->files);
+	snprintf(path, sizeof(path), "%s/mine.ini", bench->tools);
+	bench_add_tool(bench, "mine",
+		       "[tool]\nprobe = sh -c 'test -n \"$HOME\" && mkdir -p \"$HOME/.config\" ||\n"
+		       "  echo no place at \"<$HOME>\"' \nversion = no place at <(.+)>\n"
+		       "run = cp -r {src} {dst}\n");
+	assert_int_equal(mkdir(home, 0700), 0);
+	assert_int_equal(chown(home, bench->uid, (gid_t)bench->uid), 0);
+	char *kept = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+	setenv("HOME", home, 1);
+	PROGRAM_RUN(bench, "list", "transports");
+	int listed = bench->status;
+	PROGRAM_RUN(bench, "tool", "check", "--no-copy", path);
+	if (kept)
+		setenv("HOME", kept, 1);
+	else
+		unsetenv("HOME");
+	free(kept);
+	assert_int_equal(listed, 0);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "version /");
+	if (rmdir(home) < 0)
+		fail_msg("something was left in %s", home);
+}
+
+static void home_is_left_alone(void **state)
+{
+	check_home(*state);
+}
+
+static void ordinary_home_is_left_alone(void **state)
+{
+	bench_use_ordinary(*state);
+	check_home(*state);
 }
 
 /* What a user needs to know before it is run. */
@@ -177,10 +222,11 @@ static void own_tools_are_found(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(everything_is_listed),     BENCH_TEST(fields_are_the_columns),
-		BENCH_TEST(transports_tell_all),      BENCH_TEST(keys_are_listed),
-		BENCH_TEST(nothing_means_transports), BENCH_TEST(tool_files_are_listed),
-		BENCH_TEST(own_tools_are_found),
+		BENCH_TEST(everything_is_listed),        BENCH_TEST(fields_are_the_columns),
+		BENCH_TEST(transports_tell_all),         BENCH_TEST(keys_are_listed),
+		BENCH_TEST(nothing_means_transports),    BENCH_TEST(tool_files_are_listed),
+		BENCH_TEST(own_tools_are_found),         BENCH_TEST(home_is_left_alone),
+		BENCH_TEST(ordinary_home_is_left_alone),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
