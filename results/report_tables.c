@@ -81,7 +81,7 @@ static void case_row(const struct report *report, const struct summary_case *one
 	html_element(out, "th scope=\"row\"", summary_label(one));
 	rate_cells(one, out);
 	cost_cells(report, one, out);
-	html_element(out, "td", one->kind == CASE_CEILING ? "count" : "yes");
+	html_element(out, "td", summary_compared(one) ? "yes" : "count");
 	html_elementf(out, one->counted_size < one->runs ? "td class=\"n bad\"" : NUMBER,
 		      "%zu of %zu", one->counted_size, one->runs);
 	text_add(out, "</tr>\n");
@@ -110,8 +110,9 @@ void report_ceilings(const struct report *report, struct text *out)
 			continue;
 		if (!any) {
 			text_add(out, "<h2>Ceilings</h2>\n<p>These runs moved bytes from memory to "
-				      "memory and counted them at the sink. No copy was made or "
-				      "compared: they bound what this path can carry and are not "
+				      "memory and counted them at the sink, without a copy that "
+				      "could be compared, or are linefill's test of itself "
+				      "(null). They bound what this path can carry and are not "
 				      "ranked.</p>\n");
 			table_head(report, NULL, out);
 		}

@@ -167,16 +167,23 @@ static void compute_spread(struct summary_case *one, double *values)
 	statistics_range(values, one->counted_size, &one->goodput_low_bps, &one->goodput_high_bps);
 }
 
+bool summary_compared(const struct summary_case *one)
+{
+	for (size_t i = 0; i < one->counted_size; i++)
+		if (one->counted[i]->verified != VERIFIED_YES)
+			return false;
+	return one->counted_size > 0;
+}
+
 /* A case is a copy only if every run that counts was compared: one that was merely counted makes it
- * a ceiling. */
+ * a ceiling. So does null, which tests linefill itself and sends nothing over the line. */
 static enum case_kind kind_of(const struct summary_case *one)
 {
 	if (one->counted_size == 0)
 		return CASE_NO_RATE;
-	for (size_t i = 0; i < one->counted_size; i++)
-		if (one->counted[i]->verified != VERIFIED_YES)
-			return CASE_CEILING;
-	return CASE_RANKED;
+	if (strcmp(one->row->transport, "null") == 0)
+		return CASE_CEILING;
+	return summary_compared(one) ? CASE_RANKED : CASE_CEILING;
 }
 
 /* Insertion keeps cases of equal speed in the order of the study. */

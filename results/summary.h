@@ -20,7 +20,8 @@ enum spread_kind {
 
 enum case_kind {
 	CASE_RANKED,
-	CASE_CEILING, /* bytes were counted, no copy was made: an upper bound, not a rival */
+	CASE_CEILING, /* bytes were counted, no copy was made, or it never saw the line: an upper
+			 bound, not a rival */
 	CASE_NO_RATE, /* no run that counts; see first_of */
 };
 extern const char *const case_kind_names[];   /* ranked, ceiling, none; ends with NULL */
@@ -74,6 +75,8 @@ void summary_free(struct summary *summary);
 
 /* The case's label, or its name where it has none. */
 const char *summary_label(const struct summary_case *one);
+/* Every run that counts was compared with the original. */
+bool summary_compared(const struct summary_case *one);
 /* A row that gives rates: ok, verified, with a rate. */
 bool summary_row_counts(const struct result *row);
 /* How many runs of that status do not count; for STATUS_OK those that are ok without a rate. */

@@ -90,7 +90,7 @@ static const char *verified_text(const struct summary_case *one)
 {
 	if (one->kind == CASE_NO_RATE)
 		return "no";
-	return one->kind == CASE_CEILING ? "count" : "yes";
+	return summary_compared(one) ? "yes" : "count";
 }
 
 static void add_csv_case(struct text *out, const struct summary *summary,
@@ -194,24 +194,39 @@ static void add_table_head(struct grid *grid, const struct summary *summary)
 	grid_add(grid, "ok");
 }
 
-static void add_failures(const struct summary_case *one, struct text *out)
+/* The case's runs of that status that do not count, with their error. */
+static void add_failure(const struct summary_case *one, enum result_status status, const char *what,
+			struct text *out)
 {
-	for (size_t status = 0; status < STATUS_COUNT; status++) {
-		const struct result *row = one->first_of[status];
-		if (!row)
-			continue;
-		char label[4 * sizeof(row->label)];
-		char error[4 * sizeof(row->error)];
-		text_escape_terminal(label, sizeof(label), summary_label(one));
-		text_escape_terminal(error, sizeof(error), row->error);
-		text_addf(out, "  %s: ", label);
-		if (one->runs > 1)
-			text_addf(out, "%zu of %zu runs: ",
-				  summary_failed_runs(one, (enum result_status)status), one->runs);
-		text_add(out, status == STATUS_OK ? "ok, but without a rate"
-						  : result_status_names[status]);
-		text_addf(out, "%s%s\n", *error ? ": " : "", error);
-	}
+	const struct result *row = one->first_of[status];
+	char label[4 * sizeof(row->label)];
+	char error[4 * sizeof(row->error)];
+	if (!row)
+		return;
+	text_escape_terminal(label, sizeof(label), summary_label(one));
+	text_escape_terminal(error, sizeof(error), row->error);
+	text_addf(out, "  %s: ", label);
+	if (one->runs > 1)
+		text_addf(out, "%zu of %zu runs: ", summary_failed_runs(one, status), one->runs);
+	text_addf(out, "%s%s%s\n", what, *error ? ": " : "", error);
+}
+
+static void add_failures(const struct summary *summary, struct text *out)
+{
+	AUTO_TEXT failures = { 0 };
+	AUTO_TEXT rateless = { 0 };
+	for (size_t i = 0; i < summary->count; i++)
+		for (size_t status = 0; status < STATUS_COUNT; status++)
+			if (status == STATUS_OK)
+				add_failure(&summary->cases[i], STATUS_OK, "no bytes to rate",
+					    &rateless);
+			else
+				add_failure(&summary->cases[i], (enum result_status)status,
+					    result_status_names[status], &failures);
+	if (rateless.length)
+		text_addf(out, "\nOk, but without a rate:\n%s", text_string(&rateless));
+	if (failures.length)
+		text_addf(out, "\nNot ok:\n%s", text_string(&failures));
 }
 
 void summary_table(const struct summary *summary, struct text *out)
@@ -230,11 +245,7 @@ void summary_table(const struct summary *summary, struct text *out)
 	else
 		text_add(out, "No run gave a rate.\n");
 	grid_free(&grid);
-	AUTO_TEXT failures = { 0 };
-	for (size_t i = 0; i < summary->count; i++)
-		add_failures(&summary->cases[i], &failures);
-	if (failures.length)
-		text_addf(out, "\nNot ok:\n%s", text_string(&failures));
+	add_failures(summary, out);
 	AUTO_TEXT missing = { 0 };
 	summary_missing_text(summary, &missing);
 	if (missing.length)

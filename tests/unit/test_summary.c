@@ -22,6 +22,12 @@ static void assert_near(double value, double wanted)
 		fail_msg("%.12g is not %.12g", value, wanted);
 }
 
+static void assert_has(const char *haystack, const char *needle)
+{
+	if (!strstr(haystack, needle))
+		fail_msg("'%s' is not in:\n%s", needle, haystack);
+}
+
 /* An ok, verified run of 1 GiB. */
 static struct result ok_row(const char *name, int64_t round, double goodput_bps)
 {
@@ -171,6 +177,40 @@ static void test_what_does_not_count(void **state)
 	}
 }
 
+/* It copies on one machine, to test linefill: no rival for what uses the line. */
+static void test_null_is_never_ranked(void **state)
+{
+	(void)state;
+	AUTO_RESULTS results = { 0 };
+	AUTO_SUMMARY summary = { 0 };
+	AUTO_TEXT table = { 0 };
+	add_ok(&results, "copies", 1, 9e9);
+	text_copy(results.rows[0].transport, sizeof(results.rows[0].transport), "null");
+	add_ok(&results, "tcp", 1, 1e9);
+	summary_make(&results, &summary);
+	assert_int_equal(summary.cases[0].kind, CASE_CEILING);
+	assert_int_equal(summary.cases[0].rank, 0);
+	assert_int_equal(summary.cases[1].rank, 1);
+	assert_int_equal(summary.ranked_size, 1);
+	summary_table(&summary, &table);
+	assert_has(text_string(&table), "\n-  copies");
+}
+
+/* Nothing went wrong where there was nothing to move. */
+static void test_ok_without_a_rate(void **state)
+{
+	(void)state;
+	AUTO_RESULTS results = { 0 };
+	AUTO_SUMMARY summary = { 0 };
+	AUTO_TEXT table = { 0 };
+	add_ok(&results, "empty", 1, 1e9);
+	results.rows[0].goodput_bps = NAN;
+	summary_make(&results, &summary);
+	summary_table(&summary, &table);
+	assert_string_equal(text_string(&table), "No run gave a rate.\n\nOk, but without a rate:\n"
+						 "  empty: no bytes to rate\n");
+}
+
 static void test_one_counted_run_makes_a_ceiling(void **state)
 {
 	(void)state;
@@ -222,12 +262,6 @@ static void test_numbers(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(summary_mbit_text(cases[i].bps, text), cases[i].text);
 	assert_string_equal(summary_mbit_text((double)NAN, text), "-");
-}
-
-static void assert_has(const char *haystack, const char *needle)
-{
-	if (!strstr(haystack, needle))
-		fail_msg("'%s' is not in:\n%s", needle, haystack);
 }
 
 static void test_table(void **state)
@@ -383,6 +417,8 @@ int main(void)
 		cmocka_unit_test(test_medians),
 		cmocka_unit_test(test_spread),
 		cmocka_unit_test(test_what_does_not_count),
+		cmocka_unit_test(test_null_is_never_ranked),
+		cmocka_unit_test(test_ok_without_a_rate),
 		cmocka_unit_test(test_one_counted_run_makes_a_ceiling),
 		cmocka_unit_test(test_compare_by_round),
 		cmocka_unit_test(test_numbers),
