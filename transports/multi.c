@@ -393,6 +393,8 @@ int multi_finish(struct xfer *xfer, struct error *err)
 {
 	struct multi *multi = xfer->private;
 	const struct channel *channel = &multi->streams[0].channel;
+	for (uint32_t i = 0; i < multi->count; i++)
+		xfer->report->io_calls += multi->streams[i].io_calls;
 	return xfer->side == XFER_SOURCE
 		       ? wire_answer_read(channel, multi->bytes, multi->files, err)
 		       : wire_answer_send(channel, multi->bytes, multi->files, err);

@@ -53,6 +53,7 @@ struct multi_stream {
 	bool running;
 	pthread_t thread;
 	struct channel channel;
+	uint64_t io_calls; /* on all its connections; rests when the thread has ended */
 	unsigned revivals;
 	bool again;     /* already the first connection here replaces another */
 	bool closing;   /* no other connection can take this one's place any more */

@@ -37,6 +37,7 @@ void multi_use(struct multi_stream *stream, int fd)
 	stream->fd = fd;
 	pthread_mutex_unlock(&multi->mutex);
 	stream->channel = channel_on_socket(fd, &limit);
+	stream->channel.io_calls = &stream->io_calls;
 	if (multi->rate)
 		rate_limit_apply(multi->rate, &stream->channel);
 }

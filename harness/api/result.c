@@ -91,7 +91,8 @@ const struct result_field result_fields[] = {
 	  "how the run ended; only ok has rates" },
 	{ "error", "", TEXT_AT(error), "what went wrong" },
 	{ "io_calls_source", "", COUNT_AT(source_counts.io_calls),
-	  "system calls that moved data over the line, at the source" },
+	  "system calls that moved data over the line, at the source; tcp, multi and multi-reverse "
+	  "count theirs" },
 	{ "maxrss_source_bytes", "bytes", COUNT_AT(source_counts.maxrss_bytes),
 	  "peak resident memory of the largest process at the source" },
 	{ "minor_faults_source", "", COUNT_AT(source_counts.minor_faults),
@@ -103,7 +104,8 @@ const struct result_field result_fields[] = {
 	{ "csw_involuntary_source", "", COUNT_AT(source_counts.csw_involuntary),
 	  "involuntary context switches at the source" },
 	{ "io_calls_sink", "", COUNT_AT(sink_counts.io_calls),
-	  "system calls that moved data over the line, at the sink" },
+	  "system calls that moved data over the line, at the sink; tcp, multi and multi-reverse "
+	  "count theirs" },
 	{ "maxrss_sink_bytes", "bytes", COUNT_AT(sink_counts.maxrss_bytes),
 	  "peak resident memory of the largest process at the sink" },
 	{ "minor_faults_sink", "", COUNT_AT(sink_counts.minor_faults),
