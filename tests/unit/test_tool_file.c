@@ -5,14 +5,17 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/api/transport.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/files.h"
 #include "harness/base/text.h"
 #include "transports/tool.h"
 #include "transports/tool_file.h"
+#include "transports/tool_raw.h"
 
 #define RUN "[tool]\nrun = cp {src} {dst}\n"
 
@@ -289,13 +292,57 @@ static void test_shipped_folder(void **state)
 	assert_int_equal(tool_load_folder("/no/such/folder", &visitor, &err), 0);
 }
 
+/* The page names all that a tool file may hold, as the first words of a table's row. */
+static void find_on_page(const char *page, const char *format, const char *name)
+{
+	char wanted[80];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(wanted, sizeof(wanted), format, name);
+#pragma GCC diagnostic pop
+	for (const char *found = strstr(page, wanted); found; found = strstr(found + 1, wanted)) {
+		const char *line = found;
+		while (line > page && line[-1] != '\n')
+			line--;
+		const char *cell = strstr(line, " | ");
+		if (line[0] == '|' && cell && found < cell)
+			return;
+	}
+	fail_msg("docs/tools.md does not explain %s", wanted);
+}
+
+static void test_page(void **state)
+{
+	static const char *const *const keys[] = { tool_key_names, tool_option_key_names,
+						   tool_text_key_names };
+	static const char *const *const placeholders[] = { tool_placeholders,
+							   tool_service_placeholders };
+	struct error err = { 0 };
+	AUTO_FREE char *path = path_join(tool_shipped_folder(), "../../docs/tools.md");
+	AUTO_FREE char *page = NULL;
+	(void)state;
+	if (file_read_all(path, 1 << 20, &page, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		for (const char *const *key = keys[i]; *key; key++)
+			find_on_page(page, "`%s`", *key);
+	for (size_t i = 0; i < ARRAY_SIZE(placeholders); i++)
+		for (const char *const *name = placeholders[i]; *name; name++)
+			find_on_page(page, "`{%s}`", *name);
+	for (unsigned bit = 0; bit < 31; bit++) {
+		enum transport_cap cap = (enum transport_cap)(1u << bit);
+		if (transport_cap_name(cap) && cap != CAP_TWO_ENDED && cap != CAP_TOOL)
+			find_on_page(page, "`%s`", transport_cap_name(cap));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_errors),          cmocka_unit_test(test_too_many_options),
 		cmocka_unit_test(test_long_line),       cmocka_unit_test(test_everything),
 		cmocka_unit_test(test_name_of_its_own), cmocka_unit_test(test_bad_patterns),
-		cmocka_unit_test(test_shipped_folder),
+		cmocka_unit_test(test_shipped_folder),  cmocka_unit_test(test_page),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
