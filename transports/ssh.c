@@ -33,12 +33,12 @@ static const struct option_def ssh_option_defs[] = {
 	  .offset = offsetof(struct ssh_options, cipher),
 	  .fallback = "",
 	  .plain = "none",
-	  .help = "ciphers to offer, best first; none given: the study's" },
+	  .help = "ciphers to offer, best first; tool-default: libssh2's own; none given: the study's" },
 	{ .name = "mac",
 	  .type = OPTION_LIST,
 	  .offset = offsetof(struct ssh_options, mac),
 	  .fallback = "",
-	  .help = "MACs to offer, best first; none given: the study's" },
+	  .help = "MACs to offer, best first; tool-default: libssh2's own; none given: the study's" },
 	{ .name = "compress",
 	  .type = OPTION_FLAG,
 	  .offset = offsetof(struct ssh_options, compress),
@@ -73,21 +73,29 @@ static int ssh_probe(const struct transport *transport, struct probe *probe, str
 	return 0;
 }
 
+/* What libssh2 is held to: the option wins over the study's setting; "" leaves it its own order. */
+static const char *chosen(const char *option, const char *study)
+{
+	if (strcmp(option, "tool-default") == 0)
+		return "";
+	return option[0] ? option : study ? study : "";
+}
+
 static int ssh_check(const struct transport *transport, const void *options, enum preserve preserve,
 		     struct error *err)
 {
-	const struct ssh_options *chosen = options;
+	const struct ssh_options *asked = options;
 	(void)transport;
 	(void)preserve;
 	/* Whether data travels readable must be seen from the option's value alone. */
-	if (strstr(chosen->cipher, "none") && strcmp(chosen->cipher, "none") != 0)
+	if (strstr(asked->cipher, "none") && strcmp(asked->cipher, "none") != 0)
 		return error_set(err, ERROR_CONFIG, 0, "cipher = %s: none must stand alone",
-				 chosen->cipher);
-	if (chosen->server == WITH_SSHD &&
-	    (strcmp(chosen->cipher, "none") == 0 || strcmp(chosen->mac, "none") == 0))
+				 asked->cipher);
+	if (asked->server == WITH_SSHD &&
+	    (strcmp(asked->cipher, "none") == 0 || strcmp(asked->mac, "none") == 0))
 		return error_set(err, ERROR_UNSUPPORTED, 0,
 				 "OpenSSH has no cipher or MAC none: server = proftpd has");
-	return ssh_session_check(chosen->cipher, chosen->mac, err);
+	return ssh_session_check(chosen(asked->cipher, NULL), chosen(asked->mac, NULL), err);
 }
 
 static bool has_receiver(const struct xfer *xfer)
@@ -110,12 +118,6 @@ static int ssh_prepare(struct xfer *xfer, struct error *err)
 		return xfer->side == XFER_SOURCE ? ssh_push_init(&ssh->push, err) : 0;
 	return xfer->side == XFER_SOURCE ? tree_writer_init(&ssh->writer, BLOCK_BYTES, err)
 					 : ssh_receiver_open(&ssh->receiver, xfer, err);
-}
-
-/* The option wins over the study's setting. */
-static const char *chosen(const char *option, const char *study)
-{
-	return option[0] ? option : study ? study : "";
 }
 
 static int show_token(struct xfer *xfer, struct error *err)

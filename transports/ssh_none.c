@@ -31,7 +31,7 @@ static const struct option_def ssh_none_option_defs[] = {
 	  .type = OPTION_LIST,
 	  .offset = offsetof(struct ssh_none_options, mac),
 	  .fallback = "none",
-	  .help = "none, or MACs to offer, best first" },
+	  .help = "none, or MACs to offer, best first, or tool-default: libssh2's own" },
 	{ .name = "server",
 	  .type = OPTION_CHOICE,
 	  .offset = offsetof(struct ssh_none_options, server),
@@ -56,6 +56,12 @@ static int ssh_none_probe(const struct transport *transport, struct probe *probe
 	return ssh_session_check("none", "none", err);
 }
 
+/* "" leaves it to libssh2. */
+static const char *wanted_mac(const struct ssh_none_options *options)
+{
+	return strcmp(options->mac, "tool-default") == 0 ? "" : options->mac;
+}
+
 static int ssh_none_check(const struct transport *transport, const void *options,
 			  enum preserve preserve, struct error *err)
 {
@@ -63,7 +69,9 @@ static int ssh_none_check(const struct transport *transport, const void *options
 	(void)transport;
 	(void)preserve;
 	/* Whether there is a none at all is the probe's question. */
-	return strcmp(chosen->mac, "none") == 0 ? 0 : ssh_session_check("", chosen->mac, err);
+	if (strcmp(chosen->mac, "none") == 0)
+		return 0;
+	return ssh_session_check("", wanted_mac(chosen), err);
 }
 
 static int ssh_none_prepare(struct xfer *xfer, struct error *err)
@@ -85,7 +93,7 @@ static int ssh_none_connect(struct xfer *xfer, const struct endpoint *endpoint, 
 	const struct ssh_target target = {
 		.service = xfer->service,
 		.cipher = "none",
-		.mac = options->mac,
+		.mac = wanted_mac(options),
 		.socket = &options->socket,
 	};
 	const struct io_limit limit = xfer_limit(xfer);

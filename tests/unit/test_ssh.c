@@ -18,6 +18,7 @@
 #include "tests/contract/tree_pair.h"
 #include "tests/contract/trees.h"
 #include "tests/unit/private_sshd.h"
+#include "transports/registry.h"
 #include "transports/ssh_receive.h"
 #include "transports/ssh_session.h"
 
@@ -155,6 +156,26 @@ static void test_check(void **state)
 	}
 }
 
+/* Libssh2's own order, whatever the study holds its tools to. */
+static void test_tool_default(void **state)
+{
+	static const char options[] = "cipher=tool-default,mac=tool-default";
+	const struct transport *transport = transport_find("ssh");
+	struct pair_result result;
+	struct error err = { 0 };
+	(void)state;
+	void *values = calloc(1, transport->options_size);
+	assert_non_null(values);
+	assert_int_equal(option_defaults(transport->options, values, &err), 0);
+	assert_int_equal(option_set_all(transport->options, values, options, &err), 0);
+	if (transport->check(transport, values, PRESERVE_MODE, &err) < 0)
+		fail_msg("%s", err.message);
+	free(values);
+	if (run(options, &result, &err) < 0)
+		fail_msg("%s", err.message);
+	check_clean();
+}
+
 /* The receiver cannot write: the sink's worker hears why, and so does the source. */
 static void test_sink_fails(void **state)
 {
@@ -201,6 +222,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(test_wrong_user, setup),
 		cmocka_unit_test_setup(test_other_cipher, setup),
 		cmocka_unit_test_setup(test_check, setup),
+		cmocka_unit_test_setup(test_tool_default, setup),
 		cmocka_unit_test_setup(test_sink_fails, setup),
 		cmocka_unit_test_setup(test_ids, setup),
 	};
