@@ -169,6 +169,13 @@ static void split_spec(const char *spec, struct text *name, const char **items)
 	*items = colon ? colon + 1 : "";
 }
 
+/* Is it several values? In a text or a list, blanks belong to the value. */
+static bool is_swept(const struct option_def *defs, const char *key, const char *value)
+{
+	const struct option_def *def = option_find(defs, key);
+	return def && def->type != OPTION_TEXT && def->type != OPTION_LIST && strpbrk(value, " \t");
+}
+
 /* Without what is swept: that becomes part of the name anyway. */
 static void title_of_spec(const char *name, const char *items, const struct option_def *defs,
 			  struct text *title)
@@ -179,7 +186,7 @@ static void title_of_spec(const char *name, const char *items, const struct opti
 	bool first = true;
 	text_add(title, name);
 	for (char *key; (key = option_next(defs, &rest, &value));) {
-		if (strpbrk(value, " \t") || strcmp(key, "label") == 0)
+		if (is_swept(defs, key, value) || strcmp(key, "label") == 0)
 			continue;
 		text_addf(title, "%s%s=%s", first ? ":" : ",", key, value);
 		first = false;

@@ -338,6 +338,15 @@ static void test_transports_of_the_command_line(void **state)
 }
 
 #define TCP_FILE "[case tcp]\ntransport = tcp\n"
+		/* Blanks in a text are no sweep. */
+		{ TRANSPORTS("scp:extra=-v -v", "scp"), "scp:extra=-v -v[extra=-v -v]; scp[]",
+		  "scp", "scp:extra=-v -v" },
+		/* Said once. */
+		{ TRANSPORTS("tcp:pretouch"), "tcp:pretouch=yes[pretouch=yes]", "tcp",
+		  "tcp:pretouch=yes" },
+		{ TRANSPORTS("scp:cipher=tool-default"),
+		  "scp:cipher=tool-default[cipher=tool-default]", "scp",
+		  "scp:cipher=tool-default" },
 
 /* "name|label; ..." of the cases. */
 static void assert_labels(const struct study *study, const char *wanted)
