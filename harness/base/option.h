@@ -34,6 +34,8 @@ struct option_def {
 	const char *const *choices; /* CHOICE: ends with NULL */
 	const char *plain; /* values (separated by blanks) with which data travels unencrypted, or
 			      NULL */
+	bool shown;        /* changes what is measured: what is not the default stands in the label,
+			      whatever the user calls it */
 	const char *help;  /* one line */
 };
 

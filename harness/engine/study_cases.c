@@ -23,7 +23,7 @@ const struct option_def study_case_options[] = {
 	  .type = OPTION_TEXT,
 	  .offset = offsetof(struct case_common, label),
 	  .fallback = "",
-	  .help = "what tables and charts show instead of the name" },
+	  .help = "what tables and charts show instead of the name, with what is swept" },
 	{ .name = "instances",
 	  .type = OPTION_COUNT,
 	  .offset = offsetof(struct case_common, instances),
@@ -173,13 +173,11 @@ static void name_case(const struct draft *draft, char *const *chosen, struct stu
 	item->factors = text_take(&factors);
 }
 
-/* The setting that gave the label; NULL: none did. One label for a whole sweep is none. */
+/* The setting that gave the label; NULL: none did. */
 static const struct study_setting *given_label(const struct draft *draft,
 					       const struct case_common *common)
 {
-	if (!common->label[0] || draft->swept_count > 0)
-		return NULL;
-	return study_input_find(draft->input, draft->section, "label");
+	return common->label[0] ? study_input_find(draft->input, draft->section, "label") : NULL;
 }
 
 static int make_case(struct study *study, const struct draft *draft, char *const *chosen,
@@ -206,7 +204,7 @@ static int make_case(struct study *study, const struct draft *draft, char *const
 	if (study_settle_name(study, item, draft->numbered, err) < 0)
 		return error_wrap(err, "%s", draft->where);
 	const struct study_setting *label = given_label(draft, &common);
-	item->label = copy(label ? common.label : item->name);
+	item->label = study_make_label(study, item, label ? common.label : NULL);
 	item->label_where = label ? copy(label->where) : NULL;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/api/result.h"
+#include "harness/base/option.h"
 #include "harness/base/text.h"
 
 /* What tells cases apart, and how many bytes of it a row holds. */
@@ -88,4 +89,94 @@ int study_tell_labels_apart(struct study *study, struct error *err)
 		if (!study->cases[i].label_where)
 			number(study, &study->cases[i], &label_mark);
 	return 0;
+}
+
+/* ---- what a label must tell ---- */
+
+static void add_mark(struct text *marks, const char *text)
+{
+	text_addf(marks, "%s%s", marks->length ? ", " : "", text);
+}
+
+/* Unless the label says so already. */
+static void add_option(const struct option_def *def, const char *value, const char *label,
+		       struct text *marks)
+{
+	AUTO_TEXT text = { 0 };
+	text_addf(&text, "%s=%s", def->name, value);
+	if (!strstr(label, text_string(&text)))
+		add_mark(marks, text_string(&text));
+}
+
+static void add_shown(const struct study_case *item, const char *label, struct text *marks)
+{
+	for (const struct option_def *def = item->transport->options; def && def->name; def++) {
+		AUTO_TEXT value = { 0 };
+		if (!def->shown)
+			continue;
+		option_value_text(def, item->options, &value);
+		if (strcmp(text_string(&value), def->fallback) != 0)
+			add_option(def, text_string(&value), label, marks);
+	}
+}
+
+/* Does the case leave its cipher or MAC (the key) to the tool, and not say so in its label? */
+static bool leaves_to_tool(const struct study_case *item, const char *key, const char *of_study,
+			   const char *label)
+{
+	AUTO_TEXT value = { 0 };
+	AUTO_TEXT said = { 0 };
+	const struct option_def *def = option_find(item->transport->options, key);
+	if (def)
+		option_value_text(def, item->options, &value);
+	if (value.length == 0)
+		return of_study[0] == '\0';
+	text_addf(&said, "%s=tool-default", key);
+	return strcmp(value.data, "tool-default") == 0 && !strstr(label, text_string(&said));
+}
+
+/* One cipher and MAC for all SSH tools is the rule; rates of tools with their own are no
+ * comparison. */
+static void add_own_methods(const struct study *study, const struct study_case *item,
+			    const char *label, struct text *marks)
+{
+	const struct transport *transport = item->transport;
+	if (!transport->needs || !transport->needs[0] || transport->plain ||
+	    option_is_plain(transport->options, item->options))
+		return;
+	bool cipher = leaves_to_tool(item, "cipher", study->ssh.cipher, label);
+	bool mac = leaves_to_tool(item, "mac", study->ssh.mac, label);
+	if (cipher || mac)
+		add_mark(marks, !mac      ? "tool's own cipher"
+				: !cipher ? "tool's own MAC"
+					  : "tool's own cipher and MAC");
+}
+
+static void add_factors(const char *factors, struct text *label)
+{
+	for (const char *at = factors; *at;) {
+		size_t length = strcspn(at, ";");
+		text_addf(label, ", %.*s", (int)length, at);
+		at += length + (at[length] == ';');
+	}
+}
+
+char *study_make_label(const struct study *study, const struct study_case *item, const char *given)
+{
+	AUTO_TEXT label = { 0 };
+	AUTO_TEXT marks = { 0 };
+	text_add(&label, given ? given : item->name);
+	if (given)
+		add_factors(item->factors, &label);
+	if (item->transport) {
+		add_shown(item, text_string(&label), &marks);
+		add_own_methods(study, item, text_string(&label), &marks);
+	}
+	if (marks.length == 0)
+		return text_take(&label);
+	/* In rows, which hold only so much, what must be seen comes first. */
+	AUTO_TEXT whole = { 0 };
+	size_t room = marks.length + 3 < label_mark.max ? label_mark.max - marks.length - 3 : 0;
+	text_addf(&whole, "%.*s (%s)", (int)room, text_string(&label), text_string(&marks));
+	return text_take(&whole);
 }

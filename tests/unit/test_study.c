@@ -121,7 +121,7 @@ static void test_every_setting(void **state)
 	assert_string_equal(study.place.location, "/var/tmp");
 	assert_string_equal(study.place.target, "ram");
 	assert_cases(&study, "a case[compress=yes] x64");
-	assert_string_equal(study.cases[0].label, "A \"label\"");
+	assert_string_equal(study.cases[0].label, "A \"label\" (tool's own MAC)");
 	assert_string_equal(study.cases[0].transport_name, "scp");
 	study_free(&study);
 }
@@ -275,9 +275,27 @@ static void test_labels(void **state)
 		const char *text, *first, *second;
 	} cases[] = {
 		{ "[case a]\ntransport = tcp\n[case b]\ntransport = scp\nlabel = B!\n", "a", "B!" },
-		/* One label for several cases would tell nothing apart. */
-		{ "[case a]\ntransport = multi\nlabel = x\nstreams = 1 2\n", "a streams=1",
-		  "a streams=2" },
+		/* One label for several cases would tell nothing apart: what is swept joins it. */
+		{ "[case a]\ntransport = multi\nlabel = x\nstreams = 1 2\n", "x, streams=1",
+		  "x, streams=2" },
+		{ "[case a]\ntransport = multi\nlabel = x\nstreams = 1\nblock = 1MiB 2MiB\n",
+		  "x, block=1MiB", "x, block=2MiB" },
+		/* What changes the measurement shows, whatever the user calls the case. */
+		{ "[case a]\ntransport = tcp\npretouch = yes\n"
+		  "[case b]\ntransport = tcp\nmemory = yes\ndiscard = kernel\nlabel = plain label\n",
+		  "a (pretouch=yes)", "plain label (discard=kernel)" },
+		{ "[case a]\ntransport = tcp\npretouch = no yes\n", "a pretouch=no",
+		  "a pretouch=yes" },
+		{ "[ssh]\ncipher = tool-default\n"
+		  "[case scp]\ntransport = scp\n[case b]\ntransport = tcp\n",
+		  "scp (tool's own cipher)", "b" },
+		{ "[ssh]\ncipher = tool-default\nmac = tool-default\n"
+		  "[case a]\ntransport = ssh\n"
+		  "[case b]\ntransport = scp\ncipher = aes128-ctr\nlabel = x\n",
+		  "a (tool's own cipher and MAC)", "x (tool's own MAC)" },
+		{ "[case a]\ntransport = scp\ncipher = tool-default\nlabel = x\n"
+		  "[case b]\ntransport = ssh\nmac = tool-default\n",
+		  "x (tool's own cipher)", "b (tool's own MAC)" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct study study;
@@ -320,6 +338,15 @@ static void test_transports_of_the_command_line(void **state)
 		{ TRANSPORTS("ssh:cipher=aes128-ctr,aes256-ctr,instances=2,label=x"),
 		  "ssh:cipher=aes128-ctr,aes256-ctr,instances=2[cipher=aes128-ctr,aes256-ctr] x2",
 		  "ssh", "x" },
+		/* Blanks in a text are no sweep. */
+		{ TRANSPORTS("scp:extra=-v -v", "scp"), "scp:extra=-v -v[extra=-v -v]; scp[]",
+		  "scp", "scp:extra=-v -v" },
+		/* Said once. */
+		{ TRANSPORTS("tcp:pretouch"), "tcp:pretouch=yes[pretouch=yes]", "tcp",
+		  "tcp:pretouch=yes" },
+		{ TRANSPORTS("scp:cipher=tool-default"),
+		  "scp:cipher=tool-default[cipher=tool-default]", "scp",
+		  "scp:cipher=tool-default" },
 		/* The same transport twice, with different sweeps. */
 		{ TRANSPORTS("multi:streams=1 2", "multi:block=1MiB 2MiB"),
 		  "multi streams=1[streams=1]streams=1; multi streams=2[streams=2]streams=2; "
@@ -338,15 +365,6 @@ static void test_transports_of_the_command_line(void **state)
 }
 
 #define TCP_FILE "[case tcp]\ntransport = tcp\n"
-		/* Blanks in a text are no sweep. */
-		{ TRANSPORTS("scp:extra=-v -v", "scp"), "scp:extra=-v -v[extra=-v -v]; scp[]",
-		  "scp", "scp:extra=-v -v" },
-		/* Said once. */
-		{ TRANSPORTS("tcp:pretouch"), "tcp:pretouch=yes[pretouch=yes]", "tcp",
-		  "tcp:pretouch=yes" },
-		{ TRANSPORTS("scp:cipher=tool-default"),
-		  "scp:cipher=tool-default[cipher=tool-default]", "scp",
-		  "scp:cipher=tool-default" },
 
 /* "name|label; ..." of the cases. */
 static void assert_labels(const struct study *study, const char *wanted)
@@ -409,6 +427,12 @@ static void test_long_names_are_told_apart(void **state)
 	struct result row;
 	snprintf(wish, sizeof(wish), "scp:label=%0200d", 0);
 	load_well(&study, NULL, (struct study_request){ .transports = TRANSPORTS(wish, "tcp") });
+	study_free(&study);
+	/* It may not hide what must be seen. */
+	snprintf(wish, sizeof(wish), "tcp:pretouch,label=%0200d", 0);
+	load_well(&study, NULL, (struct study_request){ .transports = TRANSPORTS(wish) });
+	assert_int_equal(strlen(study.cases[0].label), sizeof(row.label) - 1);
+	assert_string_equal(study.cases[0].label + sizeof(row.label) - 5, "yes)");
 	study_free(&study);
 	snprintf(wish, sizeof(wish), "ssh:mac=%s",
 		 "hmac-sha2-256,hmac-sha2-512,hmac-sha1,"
