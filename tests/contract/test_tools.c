@@ -118,9 +118,9 @@ static enum result_status wanted_status(const struct subject *subject, const str
 	/* What a tool can preserve is not among its caps; our own code can do all. */
 	bool cannot = strstr(row->error, "cannot do preserve") && !(subject->caps & CAP_TWO_ENDED);
 	/* Where there are fewer files than instances, some would have nothing. */
-	bool idle = row->instances > 1 && (uint64_t)row->instances > tree->files &&
-		    !only_counts(subject);
-	idle |= tree->files == 0 && !(subject->caps & CAP_EMPTY_TREE);
+	bool few = (uint64_t)row->instances > tree->files;
+	bool idle = few && (!(subject->caps & CAP_EMPTY_TREE) ||
+			    (row->instances > 1 && !only_counts(subject)));
 	return cannot || idle || !fits(subject, tree) ? STATUS_UNSUPPORTED : STATUS_OK;
 }
 
