@@ -93,6 +93,17 @@ static int http_probe(const struct transport *transport, struct probe *probe, st
 	return 0;
 }
 
+static int http_check(const struct transport *transport, const void *values, enum preserve preserve,
+		      struct error *err)
+{
+	const struct http_options *options = values;
+	(void)transport;
+	(void)preserve;
+	if (options->tls || options->cipher == 0)
+		return 0;
+	return error_set(err, ERROR_CONFIG, 0, "cipher needs tls=yes: http does not encrypt");
+}
+
 static uint32_t http_streams(const void *options)
 {
 	return (uint32_t)((const struct http_options *)options)->streams;
@@ -163,6 +174,7 @@ const struct transport transport_http = {
 	.options = http_option_defs,
 	.options_size = sizeof(struct http_options),
 	.probe = http_probe,
+	.check = http_check,
 	.streams = http_streams,
 	.prepare = http_prepare,
 	.listen = http_listen,

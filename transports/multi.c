@@ -27,6 +27,7 @@
 #include "transports/memory_stream.h"
 
 static const char *const checksum_names[] = { "none", "xxh3", NULL };
+enum { RECEIVE_AUTO, RECEIVE_READ };
 static const char *const receive_names[] = { "auto", "read", NULL };
 static const char *const compress_names[] = { "no", "1", "2", "3", "4", "5",
 					      "6",  "7", "8", "9", NULL };
@@ -74,7 +75,8 @@ const struct option_def multi_option_defs[] = {
 	  .type = OPTION_FLAG,
 	  .offset = offsetof(struct multi_options, resume),
 	  .fallback = "no",
-	  .help = "compare with what an earlier copy left, send only the rest" },
+	  .help = "compare with what an earlier copy left at the target, send the rest; a run of a "
+		  "study has a new, empty target: it shows what getting ready for that costs" },
 	{ .name = "receive",
 	  .type = OPTION_CHOICE,
 	  .offset = offsetof(struct multi_options, receive),
@@ -106,9 +108,14 @@ int multi_check_options(const struct transport *transport, const void *values,
 	const struct multi_options *options = values;
 	(void)transport;
 	(void)preserve;
-	if (options->memory && (options->checksum || options->compress || options->resume))
-		return error_set(err, ERROR_UNSUPPORTED, 0,
-				 "memory moves no files: no checksum, compress or resume");
+	if (options->memory && (options->checksum || options->compress || options->resume ||
+				options->receive != RECEIVE_AUTO))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "memory moves no files: checksum, compress, resume and receive "
+				 "have no meaning");
+	if (!options->memory && options->bytes > 0)
+		return error_set(err, ERROR_CONFIG, 0,
+				 "bytes needs memory=yes: what it cuts is no copy");
 	return 0;
 }
 
@@ -121,9 +128,6 @@ uint32_t multi_streams(const void *options)
 {
 	return (uint32_t)((const struct multi_options *)options)->streams;
 }
-
-/* Of receive_names. */
-enum { RECEIVE_AUTO, RECEIVE_READ };
 
 static struct multi *multi_new(struct xfer *xfer)
 {

@@ -95,7 +95,7 @@ static int null_check(const struct transport *transport, const void *options,
 	(void)transport;
 	(void)preserve;
 	if ((chosen->flip || chosen->truncate || chosen->lose) && !chosen->copy)
-		return error_set(err, ERROR_UNSUPPORTED, 0,
+		return error_set(err, ERROR_CONFIG, 0,
 				 "flip, truncate and lose spoil a copy: they need copy=yes");
 	return 0;
 }

@@ -129,22 +129,40 @@ static bool tcp_memory(const void *options)
 	return ((const struct tcp_options *)options)->memory;
 }
 
+static int check_memory(const struct tcp_options *options, struct error *err)
+{
+	if (options->pretouch || options->direct || options->receive != RECEIVE_AUTO)
+		return error_set(err, ERROR_CONFIG, 0,
+				 "memory moves no files: pretouch, direct and receive have no "
+				 "meaning");
+	if (options->bytes > 0 && options->time_s > 0)
+		return error_set(err, ERROR_CONFIG, 0,
+				 "bytes and time both say when to stop: give one of them");
+	return 0;
+}
+
+static int check_files(const struct tcp_options *options, struct error *err)
+{
+	if (options->bytes > 0 || options->time_s > 0 || options->discard != DISCARD_READ)
+		return error_set(err, ERROR_CONFIG, 0,
+				 "bytes, time and discard need memory=yes: what they cut or drop "
+				 "is no copy");
+	if (options->direct && (options->pretouch || options->receive == RECEIVE_SPLICE))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "direct uses no pages that pretouch or receive=splice could use");
+	return 0;
+}
+
 static int tcp_check(const struct transport *transport, const void *values, enum preserve preserve,
 		     struct error *err)
 {
 	const struct tcp_options *options = values;
 	(void)transport;
 	(void)preserve;
-	if (options->memory && (options->pretouch || options->direct))
-		return error_set(err, ERROR_UNSUPPORTED, 0,
-				 "memory moves no files: pretouch and direct have no meaning");
-	if (!options->memory && (options->discard != DISCARD_READ || options->time_s > 0))
-		return error_set(err, ERROR_UNSUPPORTED, 0,
-				 "discard and time need memory: what is dropped is no copy");
-	if (options->direct && (options->pretouch || options->receive == RECEIVE_SPLICE))
-		return error_set(err, ERROR_UNSUPPORTED, 0,
-				 "direct uses no pages that pretouch or splice could use");
-	return 0;
+	if (tuning_check_cpu("source_cpu", options->source_cpu, err) < 0 ||
+	    tuning_check_cpu("sink_cpu", options->sink_cpu, err) < 0)
+		return -1;
+	return options->memory ? check_memory(options, err) : check_files(options, err);
 }
 
 static bool wants_splice(const struct tcp_options *options)

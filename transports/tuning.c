@@ -2,10 +2,25 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #include "harness/base/text.h"
+
+static bool is_cpu(const char *text, uint64_t *number)
+{
+	return text_to_u64(text, number) && *number < CPU_SETSIZE;
+}
+
+int tuning_check_cpu(const char *option, const char *value, struct error *err)
+{
+	uint64_t number;
+	if (!value[0] || is_cpu(value, &number))
+		return 0;
+	return error_set(err, ERROR_CONFIG, 0, "%s = %.40s: a CPU's number is expected", option,
+			 value);
+}
 
 int tuning_pin(const char *cpu, struct error *err)
 {
@@ -13,7 +28,7 @@ int tuning_pin(const char *cpu, struct error *err)
 	cpu_set_t set;
 	if (!cpu[0])
 		return 0;
-	if (!text_to_u64(cpu, &number) || number >= CPU_SETSIZE)
+	if (!is_cpu(cpu, &number))
 		return error_set(err, ERROR_CONFIG, 0, "CPU %.40s: a CPU's number is expected",
 				 cpu);
 	CPU_ZERO(&set);

@@ -4,6 +4,8 @@
 
 #include "harness/base/error.h"
 
+/* CONFIG, naming the option, unless the value is a CPU's number or "". */
+int tuning_check_cpu(const char *option, const char *value, struct error *err) MUST_CHECK;
 /* Keeps this process on one CPU; cpu is its number, "" leaves it to the kernel. CONFIG for anything
  * else, UNSUPPORTED for a CPU that is not there. */
 int tuning_pin(const char *cpu, struct error *err) MUST_CHECK;

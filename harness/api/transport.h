@@ -65,8 +65,10 @@ struct transport {
 	/* Is it usable here, and which version? UNAVAILABLE with the reason if not. Both ends'
 	 * hosts. */
 	int (*probe)(const struct transport *transport, struct probe *probe, struct error *err);
-	/* Can it do what these options and this preserve ask? UNSUPPORTED with the reason if not.
-	 * Optional. */
+	/* Can it do what these options and this preserve ask? CONFIG, naming them, where options
+	 * contradict each other, which ends the study before it begins; UNSUPPORTED with the reason
+	 * where it is this transport, or what is installed, that cannot. Pure: called when the
+	 * study is read, and again where it runs. Optional. */
 	int (*check)(const struct transport *transport, const void *options, enum preserve preserve,
 		     struct error *err);
 	/* Does it, with these options, move memory only (verified "count")? Optional: caps decide

@@ -180,6 +180,21 @@ static const struct study_setting *given_label(const struct draft *draft,
 	return common->label[0] ? study_input_find(draft->input, draft->section, "label") : NULL;
 }
 
+/* Options that contradict each other are told now, all else when the case is to run. */
+static int check_options(const struct study *study, const struct draft *draft,
+			 const struct study_case *item, struct error *err)
+{
+	const struct transport *transport = draft->transport;
+	struct error why = { 0 };
+	if (!transport || !transport->check ||
+	    transport->check(transport, item->options, (enum preserve)study->settings.preserve,
+			     &why) == 0 ||
+	    why.kind != ERROR_CONFIG)
+		return 0;
+	*err = why;
+	return error_wrap(err, "%s", draft->where);
+}
+
 static int make_case(struct study *study, const struct draft *draft, char *const *chosen,
 		     struct error *err)
 {
@@ -194,7 +209,8 @@ static int make_case(struct study *study, const struct draft *draft, char *const
 	item->transport = draft->transport;
 	item->transport_name = copy(draft->transport_name);
 	item->missing = draft->missing;
-	if (fill_options(draft, chosen, item, &common, err) < 0)
+	if (fill_options(draft, chosen, item, &common, err) < 0 ||
+	    check_options(study, draft, item, err) < 0)
 		return -1;
 	AUTO_TEXT options = { 0 };
 	if (draft->transport)

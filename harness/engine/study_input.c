@@ -147,9 +147,10 @@ static struct option_def *join_tables(const struct option_def *a, const struct o
 	return joined;
 }
 
-/* "NAME[:key=value,...]": the items go into the section; defs tell where a list's commas end. */
-static void add_items(struct study_input *input, char *section, char *where, const char *items,
-		      const struct option_def *defs)
+/* "NAME[:key=value,...]": the items go into the section; defs tell where a list's commas end. As in
+ * a file, a key may be there once. */
+static int add_items(struct study_input *input, char *section, char *where, const char *items,
+		     const struct option_def *defs, struct error *err)
 {
 	AUTO_FREE char *copied = copy(items);
 	char *rest = copied;
@@ -158,8 +159,14 @@ static void add_items(struct study_input *input, char *section, char *where, con
 		const struct study_setting setting = {
 			.section = section, .key = key, .value = value, .where = where
 		};
+		const struct study_setting *old = study_input_find(input, section, key);
+		if (old && strcmp(old->where, where) == 0) {
+			error_set(err, ERROR_CONFIG, 0, "'%s' is set twice", key);
+			return error_wrap(err, "%s", where);
+		}
 		put(input, &setting);
 	}
+	return 0;
 }
 
 static void split_spec(const char *spec, struct text *name, const char **items)
@@ -193,7 +200,7 @@ static void title_of_spec(const char *name, const char *items, const struct opti
 	}
 }
 
-static void add_transport(struct study_input *input, const char *spec)
+static int add_transport(struct study_input *input, const char *spec, struct error *err)
 {
 	AUTO_TEXT name = { 0 };
 	AUTO_TEXT title = { 0 };
@@ -215,16 +222,17 @@ static void add_transport(struct study_input *input, const char *spec)
 	}
 	add_section(input, text_string(&section), text_string(&title), text_string(&where));
 	input->sections[input->sections_count - 1].numbered = true;
-	add_items(input, section.data, where.data, items, defs);
 	const struct study_setting setting = { .section = section.data,
 					       .key = (char[]){ "transport" },
 					       .value = name.data,
 					       .where = where.data };
 	put(input, &setting);
+	return add_items(input, section.data, where.data, items, defs, err);
 }
 
 /* A recipe given on the command line takes nothing from the file but where the data lies. */
-static void add_dataset(struct study_input *input, const char *spec, const char *where)
+static int add_dataset(struct study_input *input, const char *spec, const char *where,
+		       struct error *err)
 {
 	AUTO_TEXT name = { 0 };
 	const char *items = NULL;
@@ -249,7 +257,7 @@ static void add_dataset(struct study_input *input, const char *spec, const char 
 	AUTO_FREE struct option_def *defs =
 		join_tables(dataset ? dataset->options : NULL, study_place_options);
 	put(input, &setting);
-	add_items(input, section, copied_where, items, defs);
+	return add_items(input, section, copied_where, items, defs, err);
 }
 
 /* "SECTION.KEY=VALUE"; a section's name may have dots, a key has none. */
@@ -301,7 +309,7 @@ static void add_study_key(struct study_input *input, char *key, const char *valu
 }
 
 /* Options without a recipe are meant for the default one. */
-static void default_recipe(struct study_input *input, const char *default_dataset)
+static int default_recipe(struct study_input *input, const char *default_dataset, struct error *err)
 {
 	bool has_options = false;
 	for (size_t i = 0; i < input->count; i++)
@@ -314,10 +322,10 @@ static void default_recipe(struct study_input *input, const char *default_datase
 					      .key = (char[]){ "recipe" },
 					      .value = name,
 					      .where = (char[]){ "default dataset" } };
-	if (has_options)
-		put(input, &recipe);
-	else
-		add_dataset(input, default_dataset, "default dataset");
+	if (!has_options)
+		return add_dataset(input, default_dataset, "default dataset", err);
+	put(input, &recipe);
+	return 0;
 }
 
 int study_input_read(struct study_input *input, const struct study_request *request,
@@ -326,9 +334,10 @@ int study_input_read(struct study_input *input, const struct study_request *requ
 	if (request->file && add_file(input, request->file, err) < 0)
 		return -1;
 	for (size_t i = 0; request->transports && request->transports[i]; i++)
-		add_transport(input, request->transports[i]);
-	if (request->dataset)
-		add_dataset(input, request->dataset, "--dataset");
+		if (add_transport(input, request->transports[i], err) < 0)
+			return -1;
+	if (request->dataset && add_dataset(input, request->dataset, "--dataset", err) < 0)
+		return -1;
 	if (request->rounds)
 		add_study_key(input, (char[]){ "rounds" }, request->rounds);
 	if (request->seed)
@@ -336,9 +345,9 @@ int study_input_read(struct study_input *input, const struct study_request *requ
 	for (size_t i = 0; request->sets && request->sets[i]; i++)
 		if (add_set(input, request->sets[i], err) < 0)
 			return -1;
-	if (!study_input_find(input, "dataset", "recipe"))
-		default_recipe(input, default_dataset);
-	return 0;
+	return study_input_find(input, "dataset", "recipe")
+		       ? 0
+		       : default_recipe(input, default_dataset, err);
 }
 
 int study_input_check_sections(const struct study_input *input, struct error *err)

@@ -143,12 +143,12 @@ static void exit_status_tells_rows(void **state)
 	struct bench *bench = *state;
 	bench_add_tool(bench, "absent",
 		       "[tool]\nprobe = lf-no-such\nrun = lf-no-such {src} {dst}\n");
-	PROGRAM_STUDY(bench, "-t", "null", "-t", "absent", "-t", "null:flip=yes", "--dataset",
+	PROGRAM_STUDY(bench, "-t", "null", "-t", "absent", "-t", "tcp:instances=21", "--dataset",
 		      SMALL, "--rounds", "2");
 	ASSERT_EXIT(bench, 0);
 	assert_int_equal(bench->results.count, 4);
 	ASSERT_ROW(bench_row(bench, "absent", 0), STATUS_UNAVAILABLE);
-	ASSERT_ROW(bench_row(bench, "null:flip=yes", 0), STATUS_UNSUPPORTED);
+	ASSERT_ROW(bench_row(bench, "tcp:instances=21", 0), STATUS_UNSUPPORTED);
 	strncat(bench->out, "2", 2);
 	PROGRAM_STUDY(bench, "-t", "null", "-t", "null:fail=send", "--dataset", SMALL, "--rounds",
 		      "1");

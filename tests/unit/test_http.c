@@ -414,6 +414,29 @@ static void test_identity(void **state)
 	assert_int_equal(status.st_mode & 0777, 0600);
 }
 
+static void test_cipher_needs_tls(void **state)
+{
+	static const struct {
+		const char *options;
+		enum error_kind kind;
+	} cases[] = {
+		{ "", ERROR_NONE },
+		{ "tls=yes,cipher=aes256-gcm", ERROR_NONE },
+		{ "cipher=aes256-gcm", ERROR_CONFIG },
+	};
+	const struct transport *http = transport_find("http");
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct error err = { 0 };
+		AUTO_FREE void *options = calloc(1, http->options_size);
+		assert_int_equal(option_defaults(http->options, options, &err), 0);
+		assert_int_equal(option_set_all(http->options, options, cases[i].options, &err), 0);
+		int result = http->check(http, options, PRESERVE_MODE, &err);
+		assert_int_equal(result < 0, cases[i].kind != ERROR_NONE);
+		assert_int_equal(err.kind, cases[i].kind);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,7 +444,7 @@ int main(void)
 		cmocka_unit_test(test_options),     cmocka_unit_test(test_wrong_token),
 		cmocka_unit_test(test_strangers),   cmocka_unit_test(test_lost_file),
 		cmocka_unit_test(test_bad_servers), cmocka_unit_test_setup(test_silence, setup),
-		cmocka_unit_test(test_source_dies),
+		cmocka_unit_test(test_source_dies), cmocka_unit_test(test_cipher_needs_tls),
 	};
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, setup_all, teardown_all);

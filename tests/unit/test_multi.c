@@ -402,6 +402,9 @@ static void test_refused_options(void **state)
 		{ { .memory = true, .checksum = 1 }, -1 },
 		{ { .memory = true, .compress = 1 }, -1 },
 		{ { .memory = true, .resume = true }, -1 },
+		{ { .memory = true, .receive = 1 }, -1 },
+		{ { .memory = true, .bytes = 1 }, 0 },
+		{ { .bytes = 1 }, -1 },
 		{ { .checksum = 1, .compress = 9, .resume = true }, 0 },
 	};
 	(void)state;
@@ -410,7 +413,7 @@ static void test_refused_options(void **state)
 		assert_int_equal(multi_check_options(transport_find("multi"), &cases[i].options,
 						     PRESERVE_MODE, &err),
 				 cases[i].result);
-		assert_int_equal(err.kind, cases[i].result ? ERROR_UNSUPPORTED : ERROR_NONE);
+		assert_int_equal(err.kind, cases[i].result ? ERROR_CONFIG : ERROR_NONE);
 	}
 }
 
