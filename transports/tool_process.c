@@ -207,6 +207,13 @@ static void pipeline_end(struct pipeline *pipeline)
 	}
 }
 
+/* It may hold zeros: what follows one is not shown anyway. */
+static void tail_mask(struct tail *tail, const char *secret)
+{
+	tool_process_mask(tail->bytes, secret);
+	tail->length = strlen(tail->bytes);
+}
+
 const char *tool_process_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -236,6 +243,34 @@ static void add_line(const char *separator, const char *line, size_t length, str
 	add_escaped(line + length - SAID_BYTES / 2, SAID_BYTES / 2, to);
 }
 
+/* What the system says when a copy fails for a reason that lies outside of the tool; tools run in
+ * the C locale. */
+static bool has_reason(const char *line, size_t length)
+{
+	static const int reasons[] = { ENOSPC, EDQUOT, EACCES, EPERM, EROFS, EIO, EFBIG, EMFILE };
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		const char *text = strerrordesc_np(reasons[i]);
+		if (memmem(line, length, text, strlen(text)))
+			return true;
+	}
+	return false;
+}
+
+/* The last line of so many bytes that has one; NULL: none. */
+static const char *find_reason(const char *text, size_t size, size_t *length)
+{
+	const char *found = NULL;
+	for (size_t at = 0; at < size; at++) {
+		size_t n = strcspn(text + at, "\r\n");
+		if (has_reason(text + at, n)) {
+			found = text + at;
+			*length = n;
+		}
+		at += n;
+	}
+	return found;
+}
+
 void tool_process_add_said(const char *output, bool cut, struct text *to)
 {
 	static const char blanks[] = "\r\n\t ";
@@ -248,9 +283,31 @@ void tool_process_add_said(const char *output, bool cut, struct text *to)
 		last--;
 	if (end == 0)
 		return;
-	if (last > 0 && !cut)
-		add_line(": ", first, strcspn(first, "\r\n"), to);
-	add_line(last > 0 && !cut ? " ... " : ": ", first + last, end - last, to);
+	size_t length = strcspn(first, "\r\n");
+	const char *head = last > 0 && !cut ? first : NULL;
+	if (!has_reason(first + last, end - last) && !(head && has_reason(head, length))) {
+		size_t skipped = cut ? length : 0;
+		const char *reason =
+			find_reason(first + skipped, last > skipped ? last - skipped : 0, &length);
+		head = reason ? reason : head;
+	}
+	if (head)
+		add_line(": ", head, length, to);
+	add_line(head ? " ... " : ": ", first + last, end - last, to);
+}
+
+void tool_process_mask(char *text, const char *secret)
+{
+	static const char mask[] = "[secret]";
+	size_t length = secret ? strlen(secret) : 0;
+	if (length < strlen(mask))
+		return;
+	for (char *found = text; (found = strstr(found, secret));) {
+		memcpy(found, mask, strlen(mask));
+		found += strlen(mask);
+		memmove(found, found + length - strlen(mask),
+			strlen(found + length - strlen(mask)) + 1);
+	}
 }
 
 /* The one to blame. The first half dies of a closed pipe, or by our hand, when the second fails. */
@@ -304,6 +361,10 @@ int tool_process_run(const struct tool_command *command, const struct io_limit *
 	pipeline_drain(&pipeline);
 	pipeline_end(&pipeline);
 	child_end_strays(NULL, 0);
+	for (size_t i = 0; i < pipeline.count; i++) {
+		tail_mask(&pipeline.stages[i].output, command->secret);
+		tail_mask(&pipeline.stages[i].error, command->secret);
+	}
 	if (result < 0 || pipeline_verdict(&pipeline, err) < 0)
 		return -1;
 	if (command->said) {

@@ -14,9 +14,10 @@ struct tool_command {
 	const char *const *run;
 	const char *const *into; /* gets run's output; NULL for none */
 	const char *const *env;
-	int input;         /* what run reads; 0 or -1: nothing */
-	struct text *said; /* gets the end of what the last command printed on standard output, or
-			      on standard error where that is nothing; NULL: not wanted */
+	int input;          /* what run reads; 0 or -1: nothing */
+	const char *secret; /* what must not be shown of what they print; NULL: nothing */
+	struct text *said;  /* gets the end of what the last command printed on standard output, or
+			       on standard error where that is nothing; NULL: not wanted */
 };
 
 /* Each process is in a group of its own, with an empty input unless one is given; what it prints is
@@ -30,7 +31,10 @@ int tool_process_run(const struct tool_command *command, const struct io_limit *
 const char *tool_process_name(const char *path);
 /* ": first line ... last line" of what a program printed, escaped and shortened for an error
  * message; nothing when it printed nothing. With cut, output does not start at the beginning of the
- * first line, and only the last one is shown. */
+ * first line, which is not shown. Where neither line has one of the system's reasons ("No space
+ * left on device") and another one does, that takes the first one's place. */
 void tool_process_add_said(const char *output, bool cut, struct text *to);
+/* Puts "[secret]" in the place of each secret, which must be longer than that; NULL is none. */
+void tool_process_mask(char *text, const char *secret);
 
 #endif

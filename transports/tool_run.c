@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,7 +24,8 @@
 struct session {
 	struct tool_server server;
 	char *folder, *log;
-	struct endpoint peer; /* what connect was told; port 0 before */
+	char secret[2 * XFER_TOKEN_BYTES + 1]; /* {token}: not to be seen in what programs say */
+	struct endpoint peer;                  /* what connect was told; port 0 before */
 	bool failed;
 };
 
@@ -139,6 +141,7 @@ static int make_folder(const struct xfer *xfer, struct session *session, struct 
 	session->folder = strdup(name);
 	session->log = path_join(session->folder, "server.log");
 	session->server.log = session->log;
+	session->server.secret = session->secret;
 	return link_known_hosts(xfer, session, err);
 }
 
@@ -188,6 +191,7 @@ static int run_commands(const struct xfer *xfer, char **run, char **into, struct
 			struct error *err)
 {
 	const struct tool_view view = tool_run_view(xfer);
+	const struct session *session = xfer->private;
 	AUTO_FD input = -1;
 	AUTO_WORDS run_words = { 0 };
 	AUTO_WORDS into_words = { 0 };
@@ -205,6 +209,7 @@ static int run_commands(const struct xfer *xfer, char **run, char **into, struct
 					      .into = (const char *const *)into_words.items,
 					      .env = (const char *const *)environment.items,
 					      .input = input,
+					      .secret = session->secret,
 					      .said = said };
 	const struct io_limit limit = xfer_limit(xfer);
 	return tool_process_run(&command, &limit, err);
@@ -228,6 +233,8 @@ int tool_run_prepare(struct xfer *xfer, struct error *err)
 		abort();
 	session->server.child = session->server.second = CHILD_NONE;
 	xfer->private = session;
+	for (size_t i = 0; xfer->token && i < XFER_TOKEN_BYTES; i++)
+		snprintf(session->secret + 2 * i, 3, "%02x", xfer->token->bytes[i]);
 	if (child_adopt_orphans(err) < 0 || make_folder(xfer, session, err) < 0)
 		return -1;
 	return xfer->side == tool_of(xfer->transport)->file->driver ? prepare_driver(xfer, err) : 0;

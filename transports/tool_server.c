@@ -222,8 +222,10 @@ static int ended_soon(struct tool_server *server, const struct io_limit *limit, 
 void tool_server_add_said(const struct tool_server *server, struct text *out)
 {
 	AUTO_FREE char *output = NULL;
-	if (server->log && file_read_all(server->log, TABLE_BYTES_MAX, &output, NULL, NULL) == 0)
+	if (server->log && file_read_all(server->log, TABLE_BYTES_MAX, &output, NULL, NULL) == 0) {
+		tool_process_mask(output, server->secret);
 		tool_process_add_said(output, false, out);
+	}
 }
 
 static int blame(const struct tool_server *server, const char *name, int status, struct error *err)

@@ -23,6 +23,7 @@ struct tool_listener {
 struct tool_server {
 	const char *log;         /* path of the file that gets what it prints */
 	const char *const *into; /* argv of a second process that gets its output, or NULL */
+	const char *secret;      /* what must not be shown of what it prints; NULL: nothing */
 	/* The literal address that it has to stay on (or on the loopback); NULL: any will do. */
 	const char *only;
 	struct child child, second;

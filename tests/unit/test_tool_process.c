@@ -67,6 +67,13 @@ static void test_messages(void **state)
 		{ "echo out; echo err >&2; exit 1", NULL, "sh: exit status 1: err" },
 		{ "printf '\\n\\na\\nb\\r\\nc\\n\\n' >&2; exit 1", NULL,
 		  "sh: exit status 1: a ... c" },
+		/* Neither of those two has the reason, and another one has. */
+		{ "printf 'a\\nb: No space left on device\\nc\\nd\\n' >&2; exit 1", NULL,
+		  "sh: exit status 1: b: No space left on device ... d" },
+		{ "printf 'a: Permission denied\\nb: No space left on device\\nc\\n' >&2; exit 1",
+		  NULL, "sh: exit status 1: a: Permission denied ... c" },
+		{ "printf 'a\\nx: Permission denied\\nb: Permission denied\\nc\\n' >&2; exit 1",
+		  NULL, "sh: exit status 1: b: Permission denied ... c" },
 		{ "printf 'a\\033[31m\\377b' >&2; exit 1", NULL,
 		  "sh: exit status 1: a\\x1b[31m\\xffb" },
 		{ "kill -9 $$", NULL, "sh: killed by signal 9 (Killed)" },
@@ -83,6 +90,28 @@ static void test_messages(void **state)
 		assert_int_equal(run_for(20, cases[i].first, cases[i].second, &err), -1);
 		assert_int_equal(err.kind, ERROR_TOOL);
 		assert_string_equal(err.message, cases[i].message);
+	}
+}
+
+static void test_mask(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *secret, *shown;
+	} cases[] = {
+		{ "GET /0123456789/f", "0123456789", "GET /[secret]/f" },
+		{ "0123456789", "0123456789", "[secret]" },
+		{ "01234567890123456789x0123456789", "0123456789", "[secret][secret]x[secret]" },
+		{ "012345678", "0123456789", "012345678" },
+		{ "", "0123456789", "" },
+		{ "/f", "", "/f" },
+		{ "/f", NULL, "/f" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[64];
+		snprintf(text, sizeof(text), "%s", cases[i].text);
+		tool_process_mask(text, cases[i].secret);
+		assert_string_equal(text, cases[i].shown);
 	}
 }
 
@@ -275,11 +304,17 @@ int main(int argc, char **argv)
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_messages),     cmocka_unit_test(test_exit_status_is_the_code),
-		cmocka_unit_test(test_much_output),  cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_surroundings), cmocka_unit_test(test_not_found),
-		cmocka_unit_test(test_deadline),     cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_strays),       cmocka_unit_test(test_cpu_time),
+		cmocka_unit_test(test_mask),
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_exit_status_is_the_code),
+		cmocka_unit_test(test_much_output),
+		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_surroundings),
+		cmocka_unit_test(test_not_found),
+		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_strays),
+		cmocka_unit_test(test_cpu_time),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
