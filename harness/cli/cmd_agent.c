@@ -1,4 +1,5 @@
 /* The internal verbs that linefill starts at both ends. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,22 @@
 #include "harness/engine/catalog.h"
 #include "transports/ssh_receive.h"
 
+/* They are no verbs for users, who may still ask. */
+static bool asks_help(int argc, char **argv)
+{
+	if (argc != 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
+		return false;
+	printf("linefill %s is started by linefill itself, at the ends of a study; there is no "
+	       "other use for it.\nSee `linefill --help`.\n",
+	       argv[0]);
+	return true;
+}
+
 int cmd_agent(int argc, char **argv)
 {
 	struct error err = { 0 };
+	if (asks_help(argc, argv))
+		return CLI_OK;
 	if (argc != 2 || argv[1][0] == '-') {
 		fputs("linefill agent is started by linefill itself\n", stderr);
 		return CLI_USAGE;
@@ -27,6 +41,8 @@ int cmd_receive(int argc, char **argv)
 {
 	struct error err = { 0 };
 	const char *scratch = getenv("LINEFILL_SCRATCH");
+	if (asks_help(argc, argv))
+		return CLI_OK;
 	if (argc != 2 || !scratch) {
 		fputs("linefill receive is started by linefill itself\n", stderr);
 		return CLI_USAGE;

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/cleanup.h"
@@ -56,6 +57,8 @@ static int unknown_verb(const char *verb)
 int main(int argc, char **argv)
 {
 	cli_watch_output();
+	/* With it, options behind the first argument would be taken for arguments. */
+	unsetenv("POSIXLY_CORRECT");
 	if (argc < 2) {
 		print_help(stderr);
 		return CLI_USAGE;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -62,6 +63,32 @@ static void every_verb_has_help(void **state)
 					       "--tools",     "default",   "130" };
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		ASSERT_HOLDS(bench->output, options[i]);
+}
+
+/* What linefill starts itself, too. */
+static void inner_verbs_have_help(void **state)
+{
+	static const char *const inner[] = { "agent", "receive" };
+	struct bench *bench = *state;
+	for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
+		PROGRAM_RUN(bench, inner[i], "--help");
+		ASSERT_EXIT(bench, 0);
+		assert_string_equal(bench->error, "");
+		ASSERT_HOLDS(bench->output, "started by linefill itself");
+		PROGRAM_RUN(bench, inner[i]);
+		ASSERT_EXIT(bench, 2);
+	}
+}
+
+/* Options may stand behind arguments, whatever the user's environment. */
+static void options_may_come_last(void **state)
+{
+	struct bench *bench = *state;
+	assert_int_equal(setenv("POSIXLY_CORRECT", "1", 1), 0);
+	PROGRAM_RUN(bench, "run", "first-study", "-t", "tcp", "--plan");
+	unsetenv("POSIXLY_CORRECT");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "tcp");
 }
 
 struct slip {
@@ -214,6 +241,8 @@ int main(int argc, char **argv)
 		BENCH_TEST(nothing_is_a_mistake),
 		BENCH_TEST(version_is_one_line),
 		BENCH_TEST(every_verb_has_help),
+		BENCH_TEST(inner_verbs_have_help),
+		BENCH_TEST(options_may_come_last),
 		BENCH_TEST(mistakes_are_answered_with_the_nearest),
 		BENCH_TEST(full_output_is_an_error),
 		BENCH_TEST(odd_arguments_are_shown_escaped),
