@@ -62,9 +62,12 @@ static void note_cipher(struct slot *slot)
 	if (!slot->fetch->suite || report->cipher[0])
 		return;
 	if (curl_easy_getinfo(slot->easy, CURLINFO_TLS_SSL_PTR, &session) == CURLE_OK && session &&
-	    session->backend == CURLSSLBACKEND_OPENSSL && session->internals)
+	    session->backend == CURLSSLBACKEND_OPENSSL && session->internals) {
 		text_copy(report->cipher, sizeof(report->cipher),
 			  SSL_get_cipher_name(session->internals));
+		/* All suites of TLS 1.3 authenticate by themselves. */
+		text_copy(report->mac, sizeof(report->mac), "implicit");
+	}
 }
 
 static int write_all(int fd, const char *bytes, size_t count, struct error *err)
@@ -144,8 +147,8 @@ static int set_up(struct slot *slot, struct error *err)
 	if (easy && set_number(easy, CURLOPT_NOSIGNAL, 1) &&
 	    set_string(easy, CURLOPT_PROTOCOLS_STR, suite ? "https" : "http") &&
 	    set_number(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
-	    set_string(easy, CURLOPT_NOPROXY, "*") && set_number(easy, CURLOPT_PATH_AS_IS, 1) &&
-	    set_number(easy, CURLOPT_FAILONERROR, 1) &&
+	    set_string(easy, CURLOPT_PROXY, "") && set_string(easy, CURLOPT_NOPROXY, "*") &&
+	    set_number(easy, CURLOPT_PATH_AS_IS, 1) && set_number(easy, CURLOPT_FAILONERROR, 1) &&
 	    set_number(easy, CURLOPT_BUFFERSIZE, BUFFER_BYTES) &&
 	    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body) == CURLE_OK &&
 	    curl_easy_setopt(easy, CURLOPT_WRITEDATA, slot) == CURLE_OK &&

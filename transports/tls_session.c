@@ -11,6 +11,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
+#include "harness/base/text.h"
 #include "transports/tls_secret.h"
 
 #define PSK_BYTES    32
@@ -340,6 +341,8 @@ void tls_session_report(const struct tls_session *session, struct xfer_report *r
 	bool kernel = BIO_get_ktls_send(SSL_get_wbio(ssl)) || BIO_get_ktls_recv(SSL_get_rbio(ssl));
 	snprintf(report->cipher, sizeof(report->cipher), "%s%s", SSL_get_cipher_name(ssl),
 		 session->ktls && kernel ? "+ktls" : "");
+	/* All suites of TLS 1.3 authenticate by themselves. */
+	text_copy(report->mac, sizeof(report->mac), "implicit");
 }
 
 void tls_session_close(struct tls_session *session)

@@ -273,6 +273,46 @@ static void location_may_be_the_temporary_folder(void **state)
 	bench_check_clean(bench);
 }
 
+/* What the user has set for other programs changes nothing, and gets no keys. */
+static void variables_are_not_heeded(void **state)
+{
+	static const char *const proxies[] = { "http_proxy", "https_proxy", "HTTPS_PROXY",
+					       "ALL_PROXY", "all_proxy" };
+	static const char *const cases[] = { "http:tls=yes", "http:tls=no", "tls" };
+	struct bench *bench = *state;
+	char keys[128], config[128];
+	snprintf(keys, sizeof(keys), "%s/keys", bench->files);
+	snprintf(config, sizeof(config), "%s/openssl.cnf", bench->files);
+	/* TLS 1.3 would be out of the question. */
+	bench_add_file(bench, "openssl.cnf",
+		       "openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n"
+		       "[c]\nMaxProtocol = TLSv1.2\n");
+	setenv("SSLKEYLOGFILE", keys, 1);
+	setenv("OPENSSL_CONF", config, 1);
+	setenv("CURL_CA_BUNDLE", config, 1);
+	for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]); i++)
+		setenv(proxies[i], "http://127.0.0.1:1", 1);
+	PROGRAM_STUDY(bench, "-t", cases[0], "-t", cases[1], "-t", cases[2], "--dataset", SMALL,
+		      "--rounds", "1");
+	unsetenv("SSLKEYLOGFILE");
+	unsetenv("OPENSSL_CONF");
+	unsetenv("CURL_CA_BUNDLE");
+	for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]); i++)
+		unsetenv(proxies[i]);
+	ASSERT_EXIT(bench, 0);
+	assert_int_equal(bench->results.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct result *row = &bench->results.rows[i];
+		bool plain = strcmp(row->cipher, "none") == 0;
+		if (row->status == STATUS_UNAVAILABLE)
+			continue;
+		ASSERT_ROW(row, STATUS_OK);
+		assert_string_equal(row->mac, plain ? "none" : "implicit");
+	}
+	assert_false(bench_has(bench, "files/keys"));
+	bench_check_clean(bench);
+}
+
 static void target_may_lie_elsewhere(void **state)
 {
 	struct bench *bench = *state;
@@ -304,6 +344,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(ssh_tools_share_one_cipher),
 		BENCH_TEST(scp_carries_no_links),
 		BENCH_TEST(location_may_be_the_temporary_folder),
+		BENCH_TEST(variables_are_not_heeded),
 		BENCH_TEST(target_may_lie_elsewhere),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);

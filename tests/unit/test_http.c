@@ -121,6 +121,7 @@ static void test_options(void **state)
 		assert_int_equal(result.sink.progress.files, SMALL + 1);
 		assert_int_equal(result.sink.progress.bytes, trees.files.bytes);
 		assert_string_equal(result.sink.report.cipher, cases[i].cipher);
+		assert_string_equal(result.sink.report.mac, cases[i].cipher[0] ? "implicit" : "");
 		if (result.sink.report.streams == 0 ||
 		    result.sink.report.streams > cases[i].streams)
 			fail_msg("%s: %u connections", cases[i].options,

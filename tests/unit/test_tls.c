@@ -343,6 +343,8 @@ static void test_options(void **state)
 			fail_msg("%s: %s", options[i], err.message);
 		assert_int_equal(result.sink.progress.bytes, trees.files.bytes);
 		assert_string_equal(result.source.report.cipher, result.sink.report.cipher);
+		assert_string_equal(result.source.report.mac, "implicit");
+		assert_string_equal(result.sink.report.mac, "implicit");
 	}
 }
 
