@@ -10,6 +10,24 @@
 #include "harness/engine/hostfacts.h"
 #include "harness/engine/workspace.h"
 
+/* What the user has set for other programs: OpenSSL and libcurl would heed it in our own transports
+ * and in the private servers, write a session's keys into a file, or take other algorithms, or
+ * slower ones, than the row says. Tools get an environment of their own. (Of proxies libcurl is
+ * told.) */
+static bool is_for_others(const char *variable)
+{
+	static const char *const names[] = {
+		"SSLKEYLOGFILE",   "OPENSSL_CONF",    "OPENSSL_CONF_INCLUDE", "OPENSSL_MODULES",
+		"OPENSSL_ENGINES", "OPENSSL_ia32cap", "OPENSSL_armcap",       "SSL_CERT_FILE",
+		"SSL_CERT_DIR",    "CURL_CA_BUNDLE",  "CURL_SSL_BACKEND",     "QLOGDIR",
+	};
+	size_t length = strcspn(variable, "=");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == length && memcmp(names[i], variable, length) == 0)
+			return true;
+	return false;
+}
+
 /* Our environment with the mark that leads a sweep to the agent's processes. */
 static char **marked_environment(const char *mark)
 {
@@ -21,7 +39,8 @@ static char **marked_environment(const char *mark)
 		abort();
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(environ[i], WORKSPACE_ENV "=", strlen(WORKSPACE_ENV "=")) != 0)
+		if (strncmp(environ[i], WORKSPACE_ENV "=", strlen(WORKSPACE_ENV "=")) != 0 &&
+		    !is_for_others(environ[i]))
 			marked[kept++] = environ[i];
 	marked[kept] = (char *)mark;
 	return marked;

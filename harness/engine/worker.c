@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -71,19 +70,6 @@ static int live(int fd, struct xfer *xfer, const struct endpoint *peer, struct n
 	return move_data(fd, xfer, peer, err);
 }
 
-/* What the user has set for other programs: OpenSSL and libcurl would heed it, write the session's
- * keys into a file, or take other algorithms than the row says. (Proxies are told to libcurl.) */
-static void forget_variables(void)
-{
-	static const char *const names[] = { "SSLKEYLOGFILE",        "OPENSSL_CONF",
-					     "OPENSSL_CONF_INCLUDE", "OPENSSL_MODULES",
-					     "OPENSSL_ENGINES",      "SSL_CERT_FILE",
-					     "SSL_CERT_DIR",         "CURL_CA_BUNDLE",
-					     "CURL_SSL_BACKEND",     "QLOGDIR" };
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		unsetenv(names[i]);
-}
-
 _Noreturn static void worker_main(int fd, struct xfer *xfer, const struct endpoint *peer)
 {
 	static struct cancel cancel; /* a signal handler knows it */
@@ -91,7 +77,6 @@ _Noreturn static void worker_main(int fd, struct xfer *xfer, const struct endpoi
 	struct note note = { .stage = WORKER_STARTED };
 	xfer->cancel = &cancel;
 	xfer->report = &report;
-	forget_variables();
 	if (cancel_open(&cancel, &note.error) < 0 || cancel_on_signals(&cancel, &note.error) < 0 ||
 	    child_adopt_orphans(&note.error) < 0) {
 		say(fd, &note);
