@@ -571,6 +571,7 @@ static void test_agent_dies(void **state)
 {
 	(void)state;
 	const struct script script = { .act = hang };
+	memset(sight, 0, sizeof(*sight)); /* before anybody writes to it */
 	pid_t agent = fork();
 	if (agent == 0) {
 		const struct xfer xfer = { .transport = &scripted,
@@ -586,7 +587,6 @@ static void test_agent_dies(void **state)
 		_exit(0);
 	}
 	int status = -1;
-	memset(sight, 0, sizeof(*sight));
 	assert_int_equal(waitpid(agent, &status, 0), agent);
 	assert_int_equal(status, 0);
 	assert_true(processes_gone(sight->pids[0]));
