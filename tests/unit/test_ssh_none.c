@@ -69,6 +69,7 @@ static int start_server(struct error *err)
 
 static int start_all(struct error *err)
 {
+	workspace_sweep(); /* after a test that was killed */
 	if (ssh_session_check("none", "none", err) < 0 ||
 	    workspace_open(&source, "source", err) < 0 || workspace_open(&sink, "sink", err) < 0 ||
 	    start_server(err) < 0 || wire_tap_start(&tap, server.keeper.port, MARKER, err) < 0)

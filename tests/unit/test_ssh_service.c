@@ -31,6 +31,7 @@ static bool open_both(struct both *both, struct error *err)
 	*both = (struct both){ .source = WORKSPACE_NONE,
 			       .sink = WORKSPACE_NONE,
 			       .server = { .keeper = SERVICE_NONE } };
+	workspace_sweep(); /* after a test that was killed */
 	return workspace_open(&both->source, "source", err) == 0 &&
 	       workspace_open(&both->sink, "sink", err) == 0;
 }
