@@ -11,6 +11,7 @@
 #include "datasets/tree.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/holes.h"
+#include "harness/base/io.h"
 #include "harness/base/parallel.h"
 
 #define BUFFER_BYTES ((size_t)256 * 1024)
@@ -55,21 +56,6 @@ static int check_room(const struct stage *stage, struct error *err)
 	return tree_check_room(stage->job->root, need, stage->list->count, err);
 }
 
-static int write_at(int fd, const unsigned char *bytes, size_t count, off_t at, struct error *err)
-{
-	while (count > 0) {
-		ssize_t n = pwrite(fd, bytes, count, at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_system(err, "write");
-		bytes += n;
-		count -= (size_t)n;
-		at += n;
-	}
-	return 0;
-}
-
 static int copy_stretch(const struct transit *transit, off_t at, off_t end, struct error *err)
 {
 	while (at < end) {
@@ -84,7 +70,7 @@ static int copy_stretch(const struct transit *transit, off_t at, off_t end, stru
 		if (n == 0)
 			return error_set(err, ERROR_SYSTEM, 0,
 					 "it became shorter while it was copied");
-		if (write_at(transit->to, transit->buffer, (size_t)n, at, err) < 0)
+		if (io_write_at(transit->to, transit->buffer, (size_t)n, (uint64_t)at, err) < 0)
 			return -1;
 		at += n;
 	}

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/io.h"
+
 static size_t aligned_part(uint64_t bytes)
 {
 	return (size_t)(bytes - bytes % DIRECT_IO_ALIGN);
@@ -66,23 +68,18 @@ ssize_t direct_io_read(struct direct_io *direct, int fd, void *bytes, size_t cou
 	return (ssize_t)got;
 }
 
-static int write_all(int fd, const unsigned char *bytes, size_t count, uint64_t offset,
-		     struct error *err)
+static int write_blocks(int fd, const unsigned char *bytes, size_t count, uint64_t offset,
+			struct error *err)
 {
-	for (size_t done = 0; done < count;) {
-		ssize_t n = pwrite(fd, bytes + done, count - done, (off_t)(offset + done));
-		if (n > 0)
-			done += (size_t)n;
-		else if (n < 0 && errno == ENOSPC)
-			return error_set(err, ERROR_SYSTEM, ENOSPC, "no space left on device");
-		else if (n < 0 && errno == EINVAL)
-			return error_set(err, ERROR_UNSUPPORTED, EINVAL,
-					 "this file system refuses direct writes of %u bytes",
-					 DIRECT_IO_ALIGN);
-		else if (n < 0 && errno != EINTR)
-			return error_system(err, "write");
-	}
-	return 0;
+	struct error why = { 0 };
+	if (io_write_at(fd, bytes, count, offset, &why) == 0)
+		return 0;
+	if (why.code == EINVAL)
+		return error_set(err, ERROR_UNSUPPORTED, EINVAL,
+				 "this file system refuses direct writes of %u bytes",
+				 DIRECT_IO_ALIGN);
+	*err = why;
+	return -1;
 }
 
 /* Through the page cache. */
@@ -91,7 +88,7 @@ static int write_rest(int fd, const unsigned char *bytes, size_t count, uint64_t
 {
 	if (set_direct(fd, false) < 0)
 		return error_system(err, "end direct I/O");
-	int result = write_all(fd, bytes, count, offset, err);
+	int result = write_blocks(fd, bytes, count, offset, err);
 	if (result == 0 && set_direct(fd, true) < 0)
 		return error_system(err, "set direct I/O");
 	return result;
@@ -117,7 +114,7 @@ int direct_io_write(struct direct_io *direct, int fd, const void *bytes, size_t 
 				memcpy(direct->bounce, from, now);
 				aligned = direct->bounce;
 			}
-			if (write_all(fd, aligned, now, offset, err) < 0)
+			if (write_blocks(fd, aligned, now, offset, err) < 0)
 				return -1;
 		}
 		from += now;

@@ -1,23 +1,8 @@
 /* The contents of one file or part: as they are, packed, by way of a splice, or a hole. */
-#include <errno.h>
 #include <unistd.h>
 
+#include "harness/base/io.h"
 #include "transports/tree_reader_private.h"
-
-static int write_at(int fd, const unsigned char *bytes, size_t count, uint64_t offset,
-		    struct error *err)
-{
-	for (size_t done = 0; done < count;) {
-		ssize_t n = pwrite(fd, bytes + done, count - done, (off_t)(offset + done));
-		if (n > 0)
-			done += (size_t)n;
-		else if (n < 0 && errno == ENOSPC)
-			return error_set(err, ERROR_SYSTEM, ENOSPC, "no space left on device");
-		else if (n < 0 && errno != EINTR)
-			return error_system(err, "write");
-	}
-	return 0;
-}
 
 static void begin_turn(const struct tree_reader *reader)
 {
@@ -44,7 +29,7 @@ static int write_contents(struct tree_reader *reader, int fd, size_t bytes, uint
 	struct direct_io *direct = reader->sink.direct;
 	begin_turn(reader);
 	int result = direct ? direct_io_write(direct, fd, contents, bytes, offset, err)
-			    : write_at(fd, contents, bytes, offset, err);
+			    : io_write_at(fd, contents, bytes, offset, err);
 	end_turn(reader);
 	return result;
 }
@@ -119,7 +104,7 @@ static int take_packed(struct tree_reader *reader, int fd, uint64_t offset, stru
 	const unsigned char *contents = unit_coder_room(reader->coder);
 	unit_coder_contents(reader->coder, contents, record.size);
 	begin_turn(reader);
-	int result = write_at(fd, contents, record.size, offset, err);
+	int result = io_write_at(fd, contents, record.size, offset, err);
 	end_turn(reader);
 	return result;
 }

@@ -105,3 +105,18 @@ int io_write_full(int fd, const void *bytes, size_t count, const struct io_limit
 	}
 	return 0;
 }
+
+int io_write_at(int fd, const void *bytes, size_t count, uint64_t offset, struct error *err)
+{
+	for (size_t done = 0; done < count;) {
+		ssize_t n = pwrite(fd, (const char *)bytes + done, count - done,
+				   (off_t)(offset + done));
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && errno == ENOSPC)
+			return error_set(err, ERROR_SYSTEM, ENOSPC, "no space left on device");
+		else if (n < 0 && errno != EINTR)
+			return error_system(err, "write");
+	}
+	return 0;
+}

@@ -32,5 +32,8 @@ int io_read_full(int fd, void *bytes, size_t count, const struct io_limit *limit
 		 struct error *err) MUST_CHECK;
 int io_write_full(int fd, const void *bytes, size_t count, const struct io_limit *limit,
 		  struct error *err) MUST_CHECK;
+/* All of them to a regular file, which does not wait for a peer. err->code: errno. */
+int io_write_at(int fd, const void *bytes, size_t count, uint64_t offset,
+		struct error *err) MUST_CHECK;
 
 #endif

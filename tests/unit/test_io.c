@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,12 +158,33 @@ static void test_bad_descriptor(void **state)
 	assert_int_equal(io_set_nonblocking(-1, &err), -1);
 }
 
+static void test_write_at(void **state)
+{
+	struct error err = { 0 };
+	char back[7] = "";
+	(void)state;
+	AUTO_FD file = memfd_create("test", MFD_CLOEXEC);
+	AUTO_FD full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	AUTO_FD shut = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(file >= 0 && full >= 0 && shut >= 0);
+	assert_int_equal(io_write_at(file, "def", 3, 3, &err), 0);
+	assert_int_equal(io_write_at(file, "abc", 3, 0, &err), 0);
+	assert_int_equal(pread(file, back, 6, 0), 6);
+	assert_string_equal(back, "abcdef");
+	assert_int_equal(io_write_at(full, "abc", 3, 0, &err), -1);
+	assert_int_equal(err.code, ENOSPC);
+	assert_string_equal(err.message, "no space left on device");
+	assert_int_equal(io_write_at(shut, "abc", 3, 0, &err), -1);
+	assert_int_equal(err.code, EBADF);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full),           cmocka_unit_test(test_early_end),
 		cmocka_unit_test(test_deadline),       cmocka_unit_test(test_cancel_wakes),
-		cmocka_unit_test(test_foreign_cancel), cmocka_unit_test(test_bad_descriptor),
+		cmocka_unit_test(test_foreign_cancel), cmocka_unit_test(test_write_at),
+		cmocka_unit_test(test_bad_descriptor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
