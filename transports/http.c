@@ -13,9 +13,9 @@
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
-#include "transports/http_fetch.h"
-#include "transports/http_server.h"
-#include "transports/tls_secret.h"
+#include "transports/http/http_fetch.h"
+#include "transports/http/http_server.h"
+#include "transports/wire/tls_secret.h"
 
 #define STREAMS_MAX  64
 #define PROBE_BYTES  4096

@@ -15,7 +15,7 @@
  * one with compress or resume, and less than 1 MiB for what was sent and not answered, what was
  * bad, and zlib. With 64 streams that is 192 MiB at most; the list of the files and that of those
  * that are incomplete (split_files.h) come on top. */
-#include "transports/multi.h"
+#include "transports/multi/multi.h"
 
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "harness/base/clock.h"
-#include "transports/memory_stream.h"
+#include "transports/wire/memory_stream.h"
 
 static const char *const checksum_names[] = { "none", "xxh3", NULL };
 enum { RECEIVE_AUTO, RECEIVE_READ };
@@ -209,39 +209,6 @@ int multi_connect(struct xfer *xfer, const struct endpoint *endpoint, struct err
 	struct multi *multi = xfer->private;
 	multi->endpoint = *endpoint;
 	return multi_open_lines(multi, err);
-}
-
-/* Wakes every thread that waits for a peer, but leaves stream 0 to say and hear why: the source's
- * ends with ABORT, the sink's answer follows, and it reads no further. */
-static void stop_streams(const struct multi *multi)
-{
-	if (multi->xfer->side == XFER_SINK && multi->streams[0].fd >= 0)
-		shutdown(multi->streams[0].fd, SHUT_RD);
-	for (uint32_t i = 1; i < multi->count; i++)
-		if (multi->streams[i].fd >= 0)
-			shutdown(multi->streams[i].fd, SHUT_RDWR);
-}
-
-void multi_fail(struct multi *multi, const struct error *why)
-{
-	pthread_mutex_lock(&multi->mutex);
-	if (!multi->failed || (multi->error.kind == ERROR_PEER && why->kind != ERROR_PEER))
-		multi->error = *why;
-	if (!multi->failed)
-		stop_streams(multi);
-	multi->failed = true;
-	pthread_cond_broadcast(&multi->changed);
-	pthread_mutex_unlock(&multi->mutex);
-}
-
-int multi_check(struct multi *multi, struct error *err)
-{
-	pthread_mutex_lock(&multi->mutex);
-	bool failed = multi->failed;
-	if (failed)
-		*err = multi->error;
-	pthread_mutex_unlock(&multi->mutex);
-	return failed ? -1 : 0;
 }
 
 /* This stream's share of a memory run. */

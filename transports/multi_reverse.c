@@ -1,6 +1,6 @@
 /* multi with the roles of the connection swapped, for a sink that nobody can connect to: it
  * connects to the source, and then the same streams carry the same records. */
-#include "transports/multi.h"
+#include "transports/multi/multi.h"
 
 const struct transport transport_multi_reverse = {
 	.name = "multi-reverse",

@@ -12,9 +12,9 @@
 #include "harness/api/transport.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
-#include "transports/tree_sink.h"
-#include "transports/tree_source.h"
-#include "transports/wire.h"
+#include "transports/wire/tree_sink.h"
+#include "transports/wire/tree_source.h"
+#include "transports/wire/wire.h"
 
 #define COPY_BYTES (1u << 20)
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "harness/api/transport.h"
-#include "transports/ssh_push.h"
-#include "transports/ssh_receive.h"
-#include "transports/ssh_session.h"
-#include "transports/tree_writer.h"
+#include "transports/ssh/ssh_push.h"
+#include "transports/ssh/ssh_receive.h"
+#include "transports/ssh/ssh_session.h"
+#include "transports/wire/tree_writer.h"
 
 #define BLOCK_BYTES (1u << 20)
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "harness/api/transport.h"
-#include "transports/ssh_push.h"
-#include "transports/ssh_session.h"
+#include "transports/ssh/ssh_push.h"
+#include "transports/ssh/ssh_session.h"
 
 struct ssh_none_options {
 	int cipher, server;

@@ -4,15 +4,15 @@
 #include <unistd.h>
 
 #include "harness/api/transport.h"
-#include "transports/direct_io.h"
-#include "transports/gate.h"
-#include "transports/memory_stream.h"
-#include "transports/pretouch.h"
-#include "transports/splice_sink.h"
-#include "transports/tree_reader.h"
-#include "transports/tree_writer.h"
-#include "transports/tuning.h"
-#include "transports/wire.h"
+#include "transports/wire/direct_io.h"
+#include "transports/wire/gate.h"
+#include "transports/wire/memory_stream.h"
+#include "transports/wire/pretouch.h"
+#include "transports/wire/splice_sink.h"
+#include "transports/wire/tree_reader.h"
+#include "transports/wire/tree_writer.h"
+#include "transports/wire/tuning.h"
+#include "transports/wire/wire.h"
 
 /* How contents get from the socket to a file. Measured on loopback, RAM to RAM: splice wins where
  * the file's pages are new (1.25 of read), read where they exist (1.4 of splice into a mapping). */

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "harness/api/transport.h"
-#include "transports/gate.h"
-#include "transports/tls_secret.h"
-#include "transports/tls_session.h"
-#include "transports/tree_reader.h"
-#include "transports/tree_writer.h"
-#include "transports/wire.h"
+#include "transports/tls/tls_session.h"
+#include "transports/wire/gate.h"
+#include "transports/wire/tls_secret.h"
+#include "transports/wire/tree_reader.h"
+#include "transports/wire/tree_writer.h"
+#include "transports/wire/wire.h"
 
 #define GATE_PURPOSE "linefill tls gate"
 

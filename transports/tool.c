@@ -1,4 +1,4 @@
-#include "transports/tool.h"
+#include "transports/tool/tool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -7,8 +7,9 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
-#include "transports/tool_file.h"
-#include "transports/tool_run.h"
+#include "transports/tool/tool_file.h"
+#include "transports/tool/tool_run.h"
+#include "transports/tool/tool_session.h"
 
 static void set_ops(struct tool *tool)
 {
@@ -25,6 +26,7 @@ static void set_ops(struct tool *tool)
 		.options_size = file->options_size,
 		.probe = tool_run_probe,
 		.check = tool_run_check,
+		.command = tool_command,
 		.prepare = tool_run_prepare,
 		.cleanup = tool_run_cleanup,
 	};

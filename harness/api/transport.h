@@ -16,6 +16,7 @@
 #include "harness/api/xfer.h"
 #include "harness/base/error.h"
 #include "harness/base/option.h"
+#include "harness/base/text.h"
 
 /* What a transport is and can carry. What a dataset needs and a transport lacks makes the case
  * "unsupported". */
@@ -77,6 +78,9 @@ struct transport {
 	/* The connections a worker will use with these options, known before the run; 1 when NULL.
 	 */
 	uint32_t (*streams)(const void *options);
+	/* The command that this driving end will run, as one line for people, added to out. Called
+	 * before prepare or after it. Optional: no program is run. */
+	int (*command)(const struct xfer *xfer, struct text *out, struct error *err);
 	int (*prepare)(struct xfer *xfer, struct error *err);
 	/* Listening end: be ready and publish where. Optional: nothing to publish. */
 	int (*listen)(struct xfer *xfer, struct endpoint *endpoint, struct error *err);

@@ -323,3 +323,21 @@ void child_end_strays(const pid_t *keep, size_t count)
 		usleep(1000);
 	}
 }
+
+char *child_own_program(struct error *err)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	if (n < 0) {
+		error_system(err, "readlink /proc/self/exe");
+		return NULL;
+	}
+	path[n] = '\0';
+	return strdup(path);
+}
+
+const char *child_program_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}

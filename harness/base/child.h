@@ -45,6 +45,10 @@ int child_capture(const struct child_spec *spec, const struct io_limit *limit, s
 /* The absolute path of a program: searched in PATH, then in the sbin folders that an ordinary
  * user's PATH lacks. The caller frees; UNAVAILABLE when it is nowhere. */
 char *child_find_program(const char *name, struct error *err) MUST_CHECK;
+/* The binary that this process runs, absolute; the caller frees. */
+char *child_own_program(struct error *err) MUST_CHECK;
+/* What a program is called in messages: its path without folders. */
+const char *child_program_name(const char *path);
 /* "exit status 3", "killed by signal 9 (Killed)". */
 const char *child_status_text(int status, char *text, size_t size);
 /* This process adopts orphans of its descendants from now on, so that they can be found, counted

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/agent/agent.h"
 #include "harness/base/log.h"
 #include "harness/cli/cli.h"
-#include "harness/engine/agent.h"
-#include "harness/engine/catalog.h"
-#include "transports/ssh_receive.h"
+#include "transports/catalog.h"
+#include "transports/ssh/ssh_receive.h"
 
 /* They are no verbs for users, who may still ask. */
 static bool asks_help(int argc, char **argv)

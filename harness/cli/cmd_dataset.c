@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 
 #include "datasets/registry.h"
+#include "harness/agent/verify.h"
 #include "harness/base/cancel.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
 #include "harness/cli/cli.h"
-#include "harness/engine/verify.h"
 
 struct arguments {
 	char *verb, *recipe, *folder, *manifest;

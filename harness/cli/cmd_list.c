@@ -14,10 +14,10 @@
 #include "harness/cli/cli.h"
 #include "harness/cli/list_keys.h"
 #include "harness/cli/list_markdown.h"
-#include "harness/engine/catalog.h"
-#include "harness/engine/ciphers.h"
-#include "harness/engine/studies.h"
-#include "harness/engine/study.h"
+#include "harness/services/ciphers.h"
+#include "harness/study/studies.h"
+#include "harness/study/study.h"
+#include "transports/catalog.h"
 #include "transports/registry.h"
 
 /* How long each pair of cipher and MAC is measured, in seconds of CPU time. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/agent/workspace.h"
 #include "harness/base/cancel.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
@@ -13,11 +14,10 @@
 #include "harness/cli/cli.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/show.h"
-#include "harness/engine/catalog.h"
-#include "harness/engine/conduct.h"
-#include "harness/engine/plan.h"
-#include "harness/engine/studies.h"
-#include "harness/engine/workspace.h"
+#include "harness/control/conduct.h"
+#include "harness/study/plan.h"
+#include "harness/study/studies.h"
+#include "transports/catalog.h"
 
 #define RESULTS_FOLDER   "linefill-results"
 #define FOLDERS_A_SECOND 100

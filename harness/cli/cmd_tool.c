@@ -3,17 +3,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "harness/agent/workspace.h"
 #include "harness/base/cancel.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/base/random.h"
 #include "harness/cli/cli.h"
 #include "harness/cli/progress.h"
-#include "harness/engine/catalog.h"
-#include "harness/engine/conduct.h"
-#include "harness/engine/workspace.h"
-#include "transports/tool.h"
-#include "transports/tool_file.h"
+#include "harness/control/conduct.h"
+#include "transports/catalog.h"
+#include "transports/tool/tool.h"
+#include "transports/tool/tool_file.h"
 
 /* A trial that takes longer will not end: seconds, as text. */
 #define TRIAL_S "60"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/engine/study.h"
+#include "harness/study/study.h"
 
 static const struct {
 	const char *name, *shown;

@@ -6,8 +6,8 @@
 #include "harness/api/transport.h"
 #include "harness/base/cleanup.h"
 #include "transports/registry.h"
-#include "transports/tool.h"
-#include "transports/tool_file.h"
+#include "transports/tool/tool.h"
+#include "transports/tool/tool_file.h"
 
 #define PROGRAMS_MAX 16
 

@@ -3,7 +3,7 @@
 #ifndef LINEFILL_CLI_PROGRESS_H
 #define LINEFILL_CLI_PROGRESS_H
 
-#include "harness/engine/conduct.h"
+#include "harness/control/conduct.h"
 
 struct progress;
 

@@ -21,10 +21,10 @@
 #include "tests/contract/pair.h"
 #include "tests/contract/trees.h"
 #include "tests/lacks.h"
-#include "tests/unit/private_sshd.h"
+#include "tests/unit/transports/private_sshd.h"
 #include "transports/registry.h"
-#include "transports/ssh_receive.h"
-#include "transports/tool.h"
+#include "transports/ssh/ssh_receive.h"
+#include "transports/tool/tool.h"
 
 static char *base; /* private folder of this program */
 static char *source_root, *sink_root, *scratch;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz_stream.h"
-#include "transports/wire.h"
+#include "transports/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

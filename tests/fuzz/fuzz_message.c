@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/engine/message.h"
+#include "harness/protocol/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

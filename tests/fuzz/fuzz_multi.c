@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/fuzz/fuzz_stream.h"
-#include "transports/tree_reader.h"
+#include "transports/wire/tree_reader.h"
 
 #define BLOCK_BYTES 4096
 #define UNIT_BYTES  65536

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz_stream.h"
-#include "transports/ssh_receive.h"
-#include "transports/wire.h"
+#include "transports/ssh/ssh_receive.h"
+#include "transports/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

@@ -1,6 +1,6 @@
 /* What the fuzzers of streams share: bytes as a channel, and a folder that shows what got out. */
-#ifndef LINEFILL_TESTS_FUZZ_STREAM_H
-#define LINEFILL_TESTS_FUZZ_STREAM_H
+#ifndef LINEFILL_TESTS_FUZZ_FUZZ_STREAM_H
+#define LINEFILL_TESTS_FUZZ_FUZZ_STREAM_H
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "harness/api/xfer.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
-#include "transports/channel.h"
+#include "transports/wire/channel.h"
 
 #define FUZZ_STREAM_MAX 65536
 

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/engine/catalog.h"
-#include "harness/engine/study.h"
+#include "harness/study/study.h"
+#include "transports/catalog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

@@ -8,7 +8,7 @@
 
 #include "harness/base/files.h"
 #include "tests/fuzz/fuzz_stream.h"
-#include "transports/tree_reader.h"
+#include "transports/wire/tree_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

@@ -1,6 +1,6 @@
 /* What tests of processes share: deadlines, and the proof that no process is left behind. */
-#ifndef LINEFILL_TESTS_PROCESSES_H
-#define LINEFILL_TESTS_PROCESSES_H
+#ifndef LINEFILL_TESTS_UNIT_PROCESSES_H
+#define LINEFILL_TESTS_UNIT_PROCESSES_H
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* How much memory a test took, and whether that says anything: under a sanitizer it does not. */
-#ifndef LINEFILL_TESTS_RESIDENT_H
-#define LINEFILL_TESTS_RESIDENT_H
+#ifndef LINEFILL_TESTS_UNIT_RESIDENT_H
+#define LINEFILL_TESTS_UNIT_RESIDENT_H
 
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
 /* What tests of manifests and datasets share: a private folder, and things to put in it. */
-#ifndef LINEFILL_TESTS_TREE_FOLDER_H
-#define LINEFILL_TESTS_TREE_FOLDER_H
+#ifndef LINEFILL_TESTS_UNIT_TREE_FOLDER_H
+#define LINEFILL_TESTS_UNIT_TREE_FOLDER_H
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,385 @@
+/* An agent's requests about data: folders, the dataset, its manifest, shares, caches, verification.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "datasets/registry.h"
+#include "harness/agent/agent_state.h"
+#include "harness/agent/cache.h"
+#include "harness/agent/job.h"
+#include "harness/agent/share.h"
+#include "harness/agent/verify.h"
+#include "harness/api/dataset.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
+
+#define MANIFEST_PIECE_BYTES (4u << 20)
+
+int agent_workspace(struct agent *agent, const struct agent_request *request, struct message *reply,
+		    struct error *err)
+{
+	const char *location = message_text(request->json, "location", "ram");
+	uint64_t free_bytes = 0;
+	if (!agent->workspace.data && workspace_add_data(&agent->workspace, location, err) < 0)
+		return -1;
+	int ram = cache_is_ram(agent->workspace.data, err);
+	if (ram < 0 || folder_free_bytes(agent->workspace.data, &free_bytes, err) < 0)
+		return -1;
+	json_object_set_new(reply->json, "data", json_string(agent->workspace.data));
+	json_object_set_new(reply->json, "scratch", json_string(agent->workspace.scratch));
+	json_object_set_new(reply->json, "ram", json_boolean(ram));
+	json_object_set_new(reply->json, "free_bytes", json_integer((json_int_t)free_bytes));
+	return 0;
+}
+
+/* ---- the dataset, at the source ---- */
+
+struct make_order {
+	const struct dataset *dataset;
+	const void *options;
+	uint64_t seed;
+	const char *root, *manifest_path;
+	const char *read_root; /* where the runs will read it: root, or the user's own folder */
+};
+
+static int make_dataset(const void *argument, void *result, const struct io_limit *limit,
+			struct error *err)
+{
+	const struct make_order *order = argument;
+	struct manifest manifest = { 0 };
+	struct dataset_job job = {
+		.options = order->options,
+		.seed = order->seed,
+		.root = order->root,
+		.manifest = &manifest,
+		.cancel = limit->cancel,
+		.deadline_ns = limit->deadline_ns,
+	};
+	(void)result;
+	int outcome = order->dataset->make(&job, err);
+	if (outcome == 0)
+		outcome = manifest_save(&manifest, order->manifest_path, err);
+	if (outcome == 0)
+		outcome = cache_settle(order->read_root, &manifest, limit, err);
+	manifest_free(&manifest);
+	return outcome;
+}
+
+static void describe_manifest(const struct manifest *manifest, json_t *reply)
+{
+	char digest[MANIFEST_DIGEST_SIZE];
+	manifest_digest_text(manifest, digest);
+	json_object_set_new(reply, "files", json_integer((json_int_t)manifest->files));
+	json_object_set_new(reply, "folders", json_integer((json_int_t)manifest->folders));
+	json_object_set_new(reply, "links", json_integer((json_int_t)manifest->links));
+	json_object_set_new(reply, "bytes", json_integer((json_int_t)manifest->bytes));
+	json_object_set_new(reply, "entries", json_integer((json_int_t)manifest->count));
+	json_object_set_new(reply, "empty_folders", json_boolean(manifest->empty_folders));
+	json_object_set_new(reply, "odd_names", json_boolean(manifest->odd_names));
+	json_object_set_new(reply, "digest", json_string(digest));
+}
+
+static int load_manifest(struct agent *agent, const char *path, json_t *reply, struct error *err)
+{
+	struct stat status;
+	manifest_free(&agent->whole);
+	if (manifest_load(&agent->whole, path, err) < 0)
+		return -1;
+	if (stat(path, &status) < 0)
+		return error_system(err, "stat %s", path);
+	describe_manifest(&agent->whole, reply);
+	json_object_set_new(reply, "manifest_bytes", json_integer(status.st_size));
+	return 0;
+}
+
+static int parse_dataset_options(const struct dataset *dataset, const json_t *request,
+				 void **options, struct error *err)
+{
+	*options = calloc(1, dataset->options_size + 1);
+	if (!*options)
+		abort();
+	if (option_defaults(dataset->options, *options, err) < 0)
+		return -1;
+	return option_set_all(dataset->options, *options, message_text(request, "options", ""),
+			      err);
+}
+
+int agent_dataset(struct agent *agent, const struct agent_request *request, struct message *reply,
+		  struct error *err)
+{
+	const char *recipe = message_text(request->json, "recipe", "");
+	const struct dataset *dataset = dataset_find(recipe);
+	if (!dataset)
+		return error_set(err, ERROR_CONFIG, 0, "unknown dataset '%s'", recipe);
+	AUTO_FREE void *options = NULL;
+	if (parse_dataset_options(dataset, request->json, &options, err) < 0)
+		return -1;
+	AUTO_FREE char *manifest_path = path_join(agent->workspace.scratch, "dataset.manifest");
+	AUTO_FREE char *root = path_join(agent->workspace.data, "dataset");
+	const char *in_place = dataset->in_place ? dataset->in_place(options) : NULL;
+	if (folder_remove(root, err) < 0)
+		return -1;
+	if (mkdir(root, 0700) < 0)
+		return error_system(err, "make folder %s", root);
+	const struct make_order order = {
+		.dataset = dataset,
+		.options = options,
+		.seed = (uint64_t)message_whole(request->json, "seed", 1),
+		.root = root,
+		.manifest_path = manifest_path,
+		.read_root = in_place ? in_place : root,
+	};
+	const struct job job = { .name = recipe, .function = make_dataset, .argument = &order };
+	char nothing;
+	if (job_run(&job, &nothing, &request->limit, err) < 0)
+		return -1;
+	agent_forget_shares(agent);
+	free(agent->dataset_root);
+	agent->dataset_root = in_place ? strdup(in_place) : TAKE_POINTER(root);
+	json_object_set_new(reply->json, "in_place", json_boolean(in_place != NULL));
+	json_object_set_new(reply->json, "users_own", json_boolean(dataset->users_own));
+	return load_manifest(agent, manifest_path, reply->json, err);
+}
+
+/* ---- the manifest's way to the sink, in pieces ---- */
+
+int agent_manifest_read(struct agent *agent, const struct agent_request *request,
+			struct message *reply, struct error *err)
+{
+	AUTO_FREE char *path = path_join(agent->workspace.scratch, "dataset.manifest");
+	AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_system(err, "open %s", path);
+	reply->bytes = malloc(MANIFEST_PIECE_BYTES);
+	if (!reply->bytes)
+		abort();
+	ssize_t n = pread(fd, reply->bytes, MANIFEST_PIECE_BYTES,
+			  (off_t)message_whole(request->json, "offset", 0));
+	if (n < 0)
+		return error_system(err, "read %s", path);
+	reply->bytes_count = (size_t)n;
+	return 0;
+}
+
+int agent_manifest_write(struct agent *agent, const struct agent_request *request,
+			 struct message *reply, struct error *err)
+{
+	AUTO_FREE char *path = path_join(agent->workspace.scratch, "dataset.manifest");
+	off_t offset = (off_t)message_whole(request->json, "offset", 0);
+	AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || (offset == 0 && ftruncate(fd, 0) < 0) || lseek(fd, offset, SEEK_SET) < 0)
+		return error_system(err, "open %s", path);
+	if (io_write_full(fd, request->bytes, request->bytes_count, &request->limit, err) < 0)
+		return -1;
+	if (!json_is_true(json_object_get(request->json, "last")))
+		return 0;
+	agent_forget_shares(agent);
+	return load_manifest(agent, path, reply->json, err);
+}
+
+/* ---- shares ---- */
+
+struct stage_order {
+	const struct agent *agent;
+};
+
+static int stage_shares(const void *argument, void *result, const struct io_limit *limit,
+			struct error *err)
+{
+	const struct agent *agent = ((const struct stage_order *)argument)->agent;
+	(void)result;
+	for (size_t i = 0; i < agent->instances; i++) {
+		if (folder_make_all(agent->roots[i], err) < 0 ||
+		    share_stage(&agent->shares[i], agent->dataset_root, agent->roots[i], limit,
+				err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static char *numbered(const char *folder, const char *name, size_t number)
+{
+	AUTO_TEXT path = { 0 };
+	text_addf(&path, "%s/%s/%zu", folder, name, number);
+	return text_take(&path);
+}
+
+/* Where each share lies, or its copy will. */
+static void name_roots(struct agent *agent)
+{
+	AUTO_TEXT cut = { 0 };
+	text_addf(&cut, "share-of-%zu", agent->instances);
+	for (size_t i = 0; i < agent->instances; i++) {
+		if (agent->side == XFER_SINK)
+			agent->roots[i] = numbered(agent->workspace.data, "copy", i);
+		else if (agent->instances == 1)
+			agent->roots[i] = strdup(agent->dataset_root);
+		else
+			agent->roots[i] = numbered(agent->workspace.data, text_string(&cut), i);
+	}
+}
+
+static int cut_shares(struct agent *agent, size_t instances, struct error *err)
+{
+	agent_forget_shares(agent);
+	agent->roots = calloc(instances, sizeof(*agent->roots));
+	if (!agent->roots)
+		abort();
+	agent->instances = instances;
+	name_roots(agent);
+	if (agent->side == XFER_SINK)
+		agent->copies = path_join(agent->workspace.data, "copy");
+	if (instances == 1)
+		return 0;
+	agent->shares = calloc(instances, sizeof(*agent->shares));
+	if (!agent->shares)
+		abort();
+	return share_cut(&agent->whole, instances, agent->shares, err);
+}
+
+/* The folders of the cut exist already if a case before had as many instances. */
+static int stage_if_new(struct agent *agent, const struct io_limit *limit, struct error *err)
+{
+	struct stat status;
+	if (agent->side != XFER_SOURCE || agent->instances == 1 ||
+	    stat(agent->roots[0], &status) == 0)
+		return 0;
+	const struct stage_order order = { .agent = agent };
+	const struct job job = { .name = "staging shares",
+				 .function = stage_shares,
+				 .argument = &order };
+	char nothing;
+	if (job_run(&job, &nothing, limit, err) == 0)
+		return 0;
+	/* Half-made shares must not be taken for whole ones. */
+	for (size_t i = 0; i < agent->instances; i++)
+		if (folder_remove(agent->roots[i], NULL) < 0)
+			return -1;
+	return -1;
+}
+
+int agent_shares(struct agent *agent, const struct agent_request *request, struct message *reply,
+		 struct error *err)
+{
+	json_int_t instances = message_whole(request->json, "instances", 1);
+	if (instances < 1 || instances > HALF_INSTANCES_MAX)
+		return error_set(err, ERROR_CONFIG, 0, "instances = %lld is out of range: 1 to %d",
+				 (long long)instances, HALF_INSTANCES_MAX);
+	if ((size_t)instances != agent->instances &&
+	    cut_shares(agent, (size_t)instances, err) < 0) {
+		agent_forget_shares(agent);
+		return -1;
+	}
+	if (stage_if_new(agent, &request->limit, err) < 0)
+		return -1;
+	json_t *roots = json_array();
+	for (size_t i = 0; i < agent->instances; i++)
+		json_array_append_new(roots, json_string(agent->roots[i]));
+	json_object_set_new(reply->json, "roots", roots);
+	return 0;
+}
+
+/* ---- before a run: the page cache ---- */
+
+struct cache_order {
+	const struct agent *agent;
+	bool drop;
+};
+
+static int treat_cache(const void *argument, void *result, const struct io_limit *limit,
+		       struct error *err)
+{
+	const struct cache_order *order = argument;
+	const struct agent *agent = order->agent;
+	if (!order->drop)
+		return cache_warm(agent->dataset_root, &agent->whole, limit, err);
+	return cache_drop(agent->dataset_root, &agent->whole, result, limit, err);
+}
+
+int agent_cache(struct agent *agent, const struct agent_request *request, struct message *reply,
+		struct error *err)
+{
+	double resident_pct = 0;
+	const struct cache_order order = {
+		.agent = agent,
+		.drop = strcmp(message_text(request->json, "mode", "warm"), "cold") == 0,
+	};
+	if (!agent->dataset_root)
+		return error_set(err, ERROR_PEER, 0, "there is no dataset at this end");
+	const struct job job = { .name = "page cache",
+				 .function = treat_cache,
+				 .argument = &order,
+				 .result_size = sizeof(resident_pct) };
+	if (job_run(&job, &resident_pct, &request->limit, err) < 0)
+		return -1;
+	if (order.drop)
+		json_object_set_new(reply->json, "resident_pct", json_real(resident_pct));
+	return 0;
+}
+
+/* ---- after a run ---- */
+
+struct verify_order {
+	const struct agent *agent;
+	enum preserve preserve;
+};
+
+static int verify_shares(const void *argument, void *result, const struct io_limit *limit,
+			 struct error *err)
+{
+	const struct verify_order *order = argument;
+	uint64_t *total = result;
+	for (size_t i = 0; i < order->agent->instances; i++) {
+		uint64_t bytes = 0;
+		if (verify_copy(agent_share(order->agent, i), order->agent->roots[i],
+				order->preserve, &bytes, limit, err) < 0)
+			return -1;
+		*total += bytes;
+	}
+	return 0;
+}
+
+int agent_verify(struct agent *agent, const struct agent_request *request, struct message *reply,
+		 struct error *err)
+{
+	uint64_t bytes = 0;
+	const struct verify_order order = {
+		.agent = agent,
+		.preserve = (enum preserve)message_whole(request->json, "preserve", PRESERVE_MODE),
+	};
+	if (agent->side != XFER_SINK || agent->instances == 0)
+		return error_set(err, ERROR_PEER, 0, "there is no copy at this end");
+	const struct job job = { .name = "verify",
+				 .function = verify_shares,
+				 .argument = &order,
+				 .result_size = sizeof(bytes) };
+	if (job_run(&job, &bytes, &request->limit, err) < 0)
+		return -1;
+	json_object_set_new(reply->json, "bytes", json_integer((json_int_t)bytes));
+	return 0;
+}
+
+static int remove_copies(const void *argument, void *result, const struct io_limit *limit,
+			 struct error *err)
+{
+	(void)result;
+	(void)limit;
+	return folder_remove(argument, err);
+}
+
+int agent_clean(struct agent *agent, const struct agent_request *request, struct message *reply,
+		struct error *err)
+{
+	(void)reply;
+	if (!agent->copies)
+		return 0;
+	const struct job job = { .name = "cleaning",
+				 .function = remove_copies,
+				 .argument = agent->copies };
+	char nothing;
+	return job_run(&job, &nothing, &request->limit, err);
+}

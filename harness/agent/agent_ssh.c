@@ -1,0 +1,92 @@
+/* An agent's requests about the private OpenSSH server: its key, the server, the client's side. */
+#include <stdlib.h>
+
+#include "harness/agent/agent_state.h"
+#include "harness/base/cleanup.h"
+
+int agent_ssh_key(struct agent *agent, const struct agent_request *request, struct message *reply,
+		  struct error *err)
+{
+	AUTO_FREE char *key = NULL;
+	if (ssh_client_key(agent->workspace.scratch, &key, &request->limit, err) < 0)
+		return -1;
+	json_object_set_new(reply->json, "public_key", json_string(key));
+	return 0;
+}
+
+static const struct ssh_kind *find_kind(const json_t *request, struct error *err)
+{
+	const char *name = message_text(request, "service", "sshd");
+	const struct ssh_kind *kind = ssh_kind_find(name);
+	if (!kind)
+		error_set(err, ERROR_CONFIG, 0, "there is no server named '%s'", name);
+	return kind;
+}
+
+int agent_ssh_server(struct agent *agent, const struct agent_request *request,
+		     struct message *reply, struct error *err)
+{
+	int fds[AGENT_FDS];
+	const struct ssh_kind *kind = find_kind(request->json, err);
+	if (!kind)
+		return -1;
+	if (agent->server_running)
+		ssh_server_stop(&agent->server);
+	agent->server_running = false;
+	agent_own_fds(agent, fds);
+	AUTO_FREE char *program = child_own_program(err);
+	if (!program)
+		return -1;
+	const struct ssh_server_spec spec = {
+		.kind = kind,
+		.host = message_text(request->json, "host", "127.0.0.1"),
+		.authorized_key = message_text(request->json, "public_key", ""),
+		.cipher = message_text(request->json, "cipher", ""),
+		.mac = message_text(request->json, "mac", ""),
+		.scratch = agent->workspace.scratch,
+		.id = agent->workspace.id,
+		.linefill = program,
+		.close_fds = fds,
+	};
+	agent->server_running = true;
+	const char *folder = ssh_server_needs_folder(kind);
+	if ((folder && workspace_hold_folder(&agent->workspace, folder, err) < 0) ||
+	    ssh_server_start(&agent->server, &spec, &request->limit, err) < 0) {
+		ssh_server_stop(&agent->server);
+		agent->server_running = false;
+		return -1;
+	}
+	const struct ssh_server *server = &agent->server;
+	json_object_set_new(reply->json, "port", json_integer(server->keeper.port));
+	json_object_set_new(reply->json, "user", json_string(server->user));
+	json_object_set_new(reply->json, "host_key", json_string(server->host_key));
+	json_object_set_new(reply->json, "version", json_string(server->version));
+	json_object_set_new(reply->json, "program", json_string(program));
+	json_object_set_new(reply->json, "scratch", json_string(agent->workspace.scratch));
+	return 0;
+}
+
+int agent_ssh_client(struct agent *agent, const struct agent_request *request,
+		     struct message *reply, struct error *err)
+{
+	const struct ssh_kind *kind = find_kind(request->json, err);
+	if (!kind)
+		return -1;
+	const struct ssh_server_facts facts = {
+		.kind = kind,
+		.host = message_text(request->json, "host", "127.0.0.1"),
+		.port = (uint16_t)message_whole(request->json, "port", 0),
+		.user = message_text(request->json, "user", ""),
+		.host_key = message_text(request->json, "host_key", ""),
+		.cipher = message_text(request->json, "cipher", ""),
+		.mac = message_text(request->json, "mac", ""),
+		.program = message_text(request->json, "program", ""),
+		.scratch = message_text(request->json, "scratch", ""),
+	};
+	if (ssh_client_setup(&agent->client, agent->workspace.scratch, &facts, err) < 0 ||
+	    ssh_client_preflight(&agent->client, &request->limit, err) < 0)
+		return -1;
+	json_object_set_new(reply->json, "cipher", json_string(agent->client.negotiated_cipher));
+	json_object_set_new(reply->json, "mac", json_string(agent->client.negotiated_mac));
+	return 0;
+}

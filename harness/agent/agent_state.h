@@ -1,0 +1,61 @@
+/* What an agent knows between requests, and the handlers of its requests. Private to agent*.c. */
+#ifndef LINEFILL_AGENT_AGENT_STATE_H
+#define LINEFILL_AGENT_AGENT_STATE_H
+
+#include <stdbool.h>
+
+#include "harness/agent/half.h"
+#include "harness/agent/workspace.h"
+#include "harness/protocol/message.h"
+#include "harness/services/ssh_client.h"
+#include "harness/services/ssh_server.h"
+
+struct agent {
+	int input, output;
+	struct cancel cancel; /* its descriptor is the input */
+	struct workspace workspace;
+	enum xfer_side side;
+	bool leaving;
+
+	struct manifest whole;   /* the dataset */
+	char *dataset_root;      /* source */
+	struct manifest *shares; /* cut of whole; NULL while instances == 1 */
+	size_t instances;        /* 0: not cut yet */
+	char **roots; /* one a share: at the source its folder, at the sink where its copy goes */
+	char *copies; /* sink: the folder that holds all copies */
+
+	bool server_running;
+	struct ssh_server server;
+	struct ssh_client client;
+
+	bool half_active;
+	struct half half;
+	unsigned runs; /* so far: names the folders of runs */
+};
+
+struct agent_request {
+	const json_t *json;
+	const void *bytes;
+	size_t bytes_count;
+	struct io_limit limit; /* from the request's deadline_s, and the agent's cancel */
+};
+
+/* Each fills reply->json (an object made by the caller) or fails with an error, which becomes the
+ * reply. */
+typedef int agent_handler(struct agent *agent, const struct agent_request *request,
+			  struct message *reply, struct error *err);
+
+agent_handler agent_workspace, agent_dataset, agent_manifest_read, agent_manifest_write,
+	agent_shares, agent_cache, agent_verify, agent_clean;    /* agent_data.c */
+agent_handler agent_ssh_key, agent_ssh_server, agent_ssh_client; /* agent_ssh.c */
+agent_handler agent_prepare, agent_run, agent_end_run;           /* agent_run.c */
+
+/* The share's manifest. */
+const struct manifest *agent_share(const struct agent *agent, size_t i);
+void agent_forget_shares(struct agent *agent);
+void agent_forget_run(struct agent *agent);
+/* The agent's own descriptors, which its children close; ends with -1. */
+#define AGENT_FDS 6
+void agent_own_fds(const struct agent *agent, int fds[AGENT_FDS]);
+
+#endif

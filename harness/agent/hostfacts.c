@@ -1,0 +1,56 @@
+#include "harness/agent/hostfacts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/files.h"
+#include "harness/base/text.h"
+
+/* The value of the first line that starts with key, up to the separator, quotes and blanks cut. */
+static void first_value(const char *path, const char *key, char separator, char *value, size_t size)
+{
+	AUTO_FREE char *text = NULL;
+	text_copy(value, size, "unknown");
+	if (file_read_all(path, 4 << 20, &text, NULL, NULL) < 0)
+		return;
+	const char *line = strstr(text, key);
+	const char *start = line ? strchr(line, separator) : NULL;
+	if (!start)
+		return;
+	char piece[256];
+	text_copy(piece, sizeof(piece), start + 1);
+	piece[strcspn(piece, "\n")] = '\0';
+	char *trimmed = text_trim(piece);
+	size_t length = strlen(trimmed);
+	if (length >= 2 && trimmed[0] == '"' && trimmed[length - 1] == '"') {
+		trimmed[length - 1] = '\0';
+		trimmed++;
+	}
+	text_escape_terminal(value, size, trimmed);
+}
+
+int hostfacts_collect(json_t *facts, struct error *err)
+{
+	struct utsname name;
+	struct sysinfo info;
+	char cpu[256], os[256], kernel[512];
+	if (uname(&name) < 0 || sysinfo(&info) < 0)
+		return error_system(err, "uname");
+	snprintf(kernel, sizeof(kernel), "%s %s %s", name.sysname, name.release, name.machine);
+	first_value("/proc/cpuinfo", "model name", ':', cpu, sizeof(cpu));
+	first_value("/etc/os-release", "PRETTY_NAME", '=', os, sizeof(os));
+	json_object_set_new(facts, "hostname", json_string(name.nodename));
+	json_object_set_new(facts, "kernel", json_string(kernel));
+	json_object_set_new(facts, "os", json_string(os));
+	json_object_set_new(facts, "cpu_model", json_string(cpu));
+	json_object_set_new(facts, "cpus", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+	json_object_set_new(facts, "memory_bytes",
+			    json_integer((json_int_t)((uint64_t)info.totalram * info.mem_unit)));
+	json_object_set_new(facts, "linefill_version", json_string(LINEFILL_VERSION));
+	json_object_set_new(facts, "user_id", json_integer(geteuid()));
+	return 0;
+}

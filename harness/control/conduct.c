@@ -1,0 +1,324 @@
+#include "harness/control/conduct.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/files.h"
+#include "harness/base/log.h"
+#include "harness/base/random.h"
+#include "harness/control/pair.h"
+#include "harness/control/record.h"
+#include "harness/control/run_row.h"
+#include "harness/study/plan.h"
+#include "results/csv.h"
+
+/* One study while it is conducted. */
+struct conduct {
+	const struct conduct_order *order;
+	const struct study *study;
+	struct conduct_outcome *outcome;
+	char study_id[64], created_utc[CLOCK_UTC_SIZE];
+	struct pair pair;
+	json_t *probes[2];
+	struct text *commands;    /* one a case */
+	struct error *hindrances; /* one a case: kind NONE when it can run */
+	struct csv_writer csv;
+};
+
+static void say_phase(const struct conduct *conduct, const char *what)
+{
+	const struct conduct_watch *watch = conduct->order->watch;
+	if (watch && watch->phase)
+		watch->phase(what, watch->context);
+}
+
+static int write_record(const struct conduct *conduct, struct error *err)
+{
+	const struct record record = {
+		.study = conduct->study,
+		.study_id = conduct->study_id,
+		.created_utc = conduct->created_utc,
+		.arguments = conduct->order->arguments,
+		.pair = &conduct->pair,
+		.probes = conduct->probes,
+		.commands = conduct->commands,
+	};
+	return record_write(&record, conduct->order->folder, err);
+}
+
+static int put_row(struct conduct *conduct, const struct result *row, struct error *err)
+{
+	const struct conduct_watch *watch = conduct->order->watch;
+	if (row->status != STATUS_OK && row->status != STATUS_UNSUPPORTED &&
+	    row->status != STATUS_UNAVAILABLE)
+		conduct->outcome->all_fine = false;
+	if (row->status == STATUS_CANCELLED)
+		conduct->outcome->cancelled = true;
+	if (csv_row(&conduct->csv, row, err) < 0)
+		return -1;
+	if (watch && watch->run_ended)
+		watch->run_ended(row, watch->context);
+	return 0;
+}
+
+/* ---- which cases can run at all ---- */
+
+static int check_probe(const struct conduct *conduct, const struct study_case *item,
+		       struct error *err)
+{
+	static const char *const sides[] = { "source", "sink" };
+	for (int i = 0; i < 2; i++) {
+		const json_t *probe = json_object_get(conduct->probes[i], item->transport_name);
+		const json_t *error = json_object_get(probe, "error");
+		if (error)
+			return error_set(err, error_kind_from_name(message_text(error, "kind", "")),
+					 0, "%s: %s", sides[i], message_text(error, "message", ""));
+	}
+	return 0;
+}
+
+/* What this case's SSH server, if it has one, would be held to. */
+static void effective_cipher(const struct conduct *conduct, const struct study_case *item,
+			     struct text *cipher)
+{
+	const struct option_def *def = option_find(item->transport->options, "cipher");
+	if (def)
+		option_value_text(def, item->options, cipher);
+	if (!cipher->length)
+		text_add(cipher, conduct->study->ssh.cipher);
+}
+
+static int check_safety(const struct conduct *conduct, const struct study_case *item,
+			struct error *err)
+{
+	enum xfer_side listening = item->transport->driver == XFER_SOURCE ? XFER_SINK : XFER_SOURCE;
+	AUTO_TEXT cipher = { 0 };
+	effective_cipher(conduct, item, &cipher);
+	const struct safety_case facts = {
+		.transport = item->transport,
+		.options = item->options,
+		.cipher = text_string(&cipher),
+		.listening_host = pair_host(&conduct->pair, listening),
+		.users_own = conduct->pair.dataset.users_own,
+	};
+	return safety_check(&facts, &conduct->order->leave, err);
+}
+
+/* A worker without a file would be idle: the figure would not be that of so many. */
+static int check_files(const struct study_case *item, uint64_t files, struct error *err)
+{
+	if (files == 0 && !(item->transport->caps & CAP_EMPTY_TREE))
+		return error_set(err, ERROR_UNSUPPORTED, 0,
+				 "%s cannot carry an empty tree, and this dataset has no file",
+				 item->transport->name);
+	if (item->instances == 1 || item->instances <= files)
+		return 0;
+	return error_set(err, ERROR_UNSUPPORTED, 0,
+			 "%llu instances, but only %llu file%s: some would have nothing to copy",
+			 (unsigned long long)item->instances, (unsigned long long)files,
+			 files == 1 ? "" : "s");
+}
+
+static int check_case(const struct conduct *conduct, const struct study_case *item,
+		      struct error *err)
+{
+	const struct transport *transport = item->transport;
+	if (!transport) {
+		*err = item->missing;
+		return -1;
+	}
+	if (check_probe(conduct, item, err) < 0 || check_safety(conduct, item, err) < 0)
+		return -1;
+	if (transport->check &&
+	    transport->check(transport, item->options,
+			     (enum preserve)conduct->study->settings.preserve, err) < 0)
+		return -1;
+	if (transport_moves_memory(transport, item->options))
+		return 0;
+	if (transport_can_carry(transport, &conduct->pair.dataset.totals, err) < 0)
+		return -1;
+	if (check_files(item, conduct->pair.dataset.totals.files, err) < 0)
+		return -1;
+	return pair_can_share(&conduct->pair, item->instances, err);
+}
+
+static void check_cases(struct conduct *conduct)
+{
+	for (size_t i = 0; i < conduct->study->cases_count; i++)
+		if (check_case(conduct, &conduct->study->cases[i], &conduct->hindrances[i]) == 0)
+			conduct->hindrances[i] = (struct error){ 0 };
+}
+
+/* ---- rows ---- */
+
+static void version_text(const struct conduct *conduct, const char *name, char *to, size_t size)
+{
+	const char *source =
+		message_text(json_object_get(conduct->probes[XFER_SOURCE], name), "version", "");
+	const char *sink =
+		message_text(json_object_get(conduct->probes[XFER_SINK], name), "version", "");
+	if (strcmp(source, sink) == 0)
+		text_copy(to, size, source);
+	else
+		snprintf(to, size, "%s > %s", source, sink);
+}
+
+/* What a run finds out to be impossible is so in later rounds, too: one row says it. */
+static void keep_from_rest(struct conduct *conduct, size_t item, const struct result *row)
+{
+	bool missing = row->status == STATUS_UNAVAILABLE;
+	if (missing || row->status == STATUS_UNSUPPORTED)
+		error_set(&conduct->hindrances[item],
+			  missing ? ERROR_UNAVAILABLE : ERROR_UNSUPPORTED, 0, "%s", row->error);
+}
+
+static int do_run(struct conduct *conduct, const struct plan_run *planned,
+		  const struct error *hindrance, struct error *err)
+{
+	char version[128];
+	struct result row;
+	const struct study_case *item = &conduct->study->cases[planned->item];
+	version_text(conduct, item->transport_name, version, sizeof(version));
+	const struct run run = {
+		.study = conduct->study,
+		.item = item,
+		.pairs = &conduct->pair,
+		.pairs_count = 1,
+		.study_id = conduct->study_id,
+		.version = version,
+		.round = planned->round,
+		.open_listener = conduct->order->leave.open_listener,
+		.command = &conduct->commands[planned->item],
+	};
+	if (hindrance) {
+		run_row_describe(&run, 0, &row);
+		run_row_error(&row, hindrance);
+	} else {
+		run_case(&run, &row, conduct->order->cancel);
+		keep_from_rest(conduct, planned->item, &row);
+	}
+	return put_row(conduct, &row, err);
+}
+
+/* One row a case, in the first round, for what cannot run at all. */
+static int write_hindered(struct conduct *conduct, struct error *err)
+{
+	for (size_t i = 0; i < conduct->study->cases_count; i++) {
+		const struct plan_run planned = { .item = i, .round = 1 };
+		if (conduct->hindrances[i].kind != ERROR_NONE &&
+		    do_run(conduct, &planned, &conduct->hindrances[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int do_runs(struct conduct *conduct, const struct plan *plan, struct error *err)
+{
+	const struct conduct_watch *watch = conduct->order->watch;
+	const struct error stopped = { .kind = ERROR_CANCELLED,
+				       .message = "stopped before it began" };
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct plan_run *planned = &plan->runs[i];
+		bool stop = cancel_requested(conduct->order->cancel);
+		if (conduct->hindrances[planned->item].kind != ERROR_NONE)
+			continue;
+		if (!stop && watch && watch->run_started)
+			watch->run_started(&conduct->study->cases[planned->item], planned->round, i,
+					   plan->count, watch->context);
+		if (do_run(conduct, planned, stop ? &stopped : NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What keeps every run from starting (no agent, no dataset) is the reason in every row. */
+static int write_all_failed(struct conduct *conduct, const struct plan *plan,
+			    const struct error *reason, struct error *err)
+{
+	log_line(LOG_INFO, "%s", reason->message);
+	for (size_t i = 0; i < plan->count; i++)
+		if (do_run(conduct, &plan->runs[i], reason, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int set_up(struct conduct *conduct, struct error *err)
+{
+	say_phase(conduct, "starting agents and making the dataset");
+	if (pair_ready(&conduct->pair, conduct->order->cancel, err) < 0)
+		return -1;
+	say_phase(conduct, "looking for tools");
+	return pair_probe(&conduct->pair, conduct->order->cancel, conduct->probes, err);
+}
+
+static int conduct_rows(struct conduct *conduct, const struct plan *plan, struct error *err)
+{
+	struct error reason = { 0 };
+	/* A study that is killed has a record of what was planned, and, once they are known, of the
+	 * hosts. */
+	if (write_record(conduct, err) < 0)
+		return -1;
+	if (set_up(conduct, &reason) < 0) {
+		if (cancel_requested(conduct->order->cancel))
+			error_set(&reason, ERROR_CANCELLED, 0, "stopped on request");
+		return write_all_failed(conduct, plan, &reason, err);
+	}
+	check_cases(conduct);
+	if (write_record(conduct, err) < 0 || write_hindered(conduct, err) < 0)
+		return -1;
+	return do_runs(conduct, plan, err);
+}
+
+static void name_study(struct conduct *conduct)
+{
+	char now[CLOCK_UTC_SIZE], unique[9];
+	clock_utc_text(conduct->created_utc);
+	clock_utc_compact(now);
+	random_secret_hex(unique, 4);
+	snprintf(conduct->study_id, sizeof(conduct->study_id), "%.20s-%.20s-%s",
+		 conduct->study->name, now, unique);
+}
+
+static void conduct_free(struct conduct *conduct)
+{
+	for (size_t i = 0; i < conduct->study->cases_count; i++)
+		text_free(&conduct->commands[i]);
+	free(conduct->commands);
+	free(conduct->hindrances);
+	json_decref(conduct->probes[0]);
+	json_decref(conduct->probes[1]);
+	csv_close(&conduct->csv);
+}
+
+int conduct_study(const struct conduct_order *order, struct conduct_outcome *outcome,
+		  struct error *err)
+{
+	struct conduct conduct = {
+		.order = order, .study = order->study, .outcome = outcome, .csv = CSV_WRITER_NONE
+	};
+	struct plan plan;
+	*outcome = (struct conduct_outcome){ .all_fine = true };
+	name_study(&conduct);
+	conduct.commands = calloc(order->study->cases_count + 1, sizeof(*conduct.commands));
+	conduct.hindrances = calloc(order->study->cases_count + 1, sizeof(*conduct.hindrances));
+	if (!conduct.commands || !conduct.hindrances)
+		abort();
+	plan_build(&plan, order->study);
+	pair_init(&conduct.pair, order->study, order->tool_folders, order->folder);
+	AUTO_FREE char *csv_path = path_join(order->folder, "runs.csv");
+	int result = csv_open(&conduct.csv, csv_path, err);
+	if (result == 0)
+		result = conduct_rows(&conduct, &plan, err);
+	if (result == 0)
+		result = write_record(&conduct, err);
+	say_phase(&conduct, "cleaning up");
+	pair_close(&conduct.pair);
+	plan_free(&plan);
+	conduct_free(&conduct);
+	return result;
+}

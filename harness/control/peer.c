@@ -1,0 +1,263 @@
+#include "harness/control/peer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/log.h"
+#include "harness/base/random.h"
+#include "harness/control/launcher.h"
+
+#define PEERS_MAX 64
+/* An agent that was told to stop has this long to undo what it was doing. */
+#define CANCEL_S 20
+/* Agents remove data when they leave. */
+#define BYE_S       120
+#define OWN_SLACK_S 10
+#define SEND_S      30
+
+int peer_launch(struct peer *peer, enum xfer_side side, const char *log_file, struct error *err)
+{
+	char id[64];
+	*peer = PEER_NONE;
+	peer->side = side;
+	peer->name = side == XFER_SOURCE ? "source" : "sink";
+	random_secret_hex(id, 6);
+	if (launcher_local(id, log_file, &peer->child, &peer->fd, err) < 0)
+		return error_wrap(err, "%s", peer->name);
+	peer->alive = true;
+	return 0;
+}
+
+static void peer_died(struct peer *peer)
+{
+	char text[64];
+	int status = 0;
+	const struct io_limit moment = { .deadline_ns = clock_deadline_ns(1) };
+	bool known = child_wait(&peer->child, &moment, &status, NULL) == 0;
+	child_end(&peer->child);
+	if (peer->fd >= 0)
+		close(peer->fd);
+	peer->fd = -1;
+	peer->alive = peer->waiting = false;
+	error_set(&peer->error, ERROR_PEER, 0, "the %s agent died%s%s", peer->name,
+		  known ? ": " : "", known ? child_status_text(status, text, sizeof(text)) : "");
+}
+
+/* For messages, behind "the sink agent ... while". */
+static const char *doing_text(const char *what)
+{
+	static const struct {
+		const char *what, *text;
+	} texts[] = {
+		{ "hello", "starting" },
+		{ "workspace", "making its folders" },
+		{ "dataset", "making the dataset" },
+		{ "manifest-read", "reading the list of files" },
+		{ "manifest-write", "writing the list of files" },
+		{ "probe", "looking for tools" },
+		{ "shares", "cutting the dataset into shares" },
+		{ "ssh-key", "making an SSH key" },
+		{ "ssh-server", "starting the private SSH server" },
+		{ "ssh-client", "trying the private SSH server" },
+		{ "cache", "getting the page cache ready" },
+		{ "prepare", "preparing a run" },
+		{ "run", "running" },
+		{ "verify", "verifying the copy" },
+		{ "end-run", "ending a run" },
+		{ "clean", "removing the copy" },
+		{ "bye", "leaving" },
+	};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strcmp(what, texts[i].what) == 0)
+			return texts[i].text;
+	return "at work";
+}
+
+int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void *bytes,
+		     size_t count, struct error *err)
+{
+	struct message message = { .json = request ? request : json_object(),
+				   .bytes = bytes,
+				   .bytes_count = count };
+	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(SEND_S) };
+	json_object_set_new(message.json, "do", json_string(what));
+	peer->doing = doing_text(what);
+	message_free(&peer->reply);
+	peer->error = (struct error){ 0 };
+	int outcome = -1;
+	if (!peer->alive)
+		error_set(err, ERROR_PEER, 0, "the %s agent is gone", peer->name);
+	else
+		outcome = message_send(peer->fd, &message, &limit, err);
+	json_decref(message.json);
+	if (outcome < 0 && peer->alive) {
+		peer_died(peer);
+		*err = peer->error;
+	}
+	peer->waiting = outcome == 0;
+	return outcome;
+}
+
+int peer_start(struct peer *peer, const char *what, json_t *request, struct error *err)
+{
+	return peer_start_bytes(peer, what, request, NULL, 0, err);
+}
+
+static void take_reply(struct peer *peer)
+{
+	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(SEND_S) };
+	struct error err = { 0 };
+	if (message_receive(peer->fd, &peer->reply, &limit, &err) <= 0) {
+		peer_died(peer);
+		return;
+	}
+	peer->waiting = false;
+	if (message_to_error(&peer->reply, &peer->error) < 0)
+		log_line(LOG_INFO, "%s: %s", peer->name, peer->error.message);
+}
+
+static void tell_to_stop(struct peer *peer)
+{
+	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(SEND_S) };
+	struct message message = { .json = json_pack("{s:s}", "do", "cancel") };
+	if (message_send(peer->fd, &message, &limit, NULL) < 0)
+		peer_died(peer);
+	message_free(&message);
+}
+
+static size_t count_waiting(struct peer *const *peers, size_t count)
+{
+	size_t waiting = 0;
+	for (size_t i = 0; i < count; i++)
+		waiting += peers[i]->waiting;
+	return waiting;
+}
+
+/* One turn of the loop; *stopping is set when the agents were told to stop. */
+static int wait_once(struct peer *const *peers, size_t count, struct io_limit *limit,
+		     bool *stopping)
+{
+	struct pollfd polled[PEERS_MAX + 1];
+	for (size_t i = 0; i < count; i++)
+		polled[i] = (struct pollfd){ .fd = peers[i]->waiting ? peers[i]->fd : -1,
+					     .events = POLLIN };
+	polled[count] =
+		(struct pollfd){ .fd = limit->cancel ? limit->cancel->fd : -1, .events = POLLIN };
+	int ready = poll(polled, count + 1, clock_poll_ms(limit->deadline_ns));
+	if (ready < 0)
+		return errno == EINTR ? 0 : -1;
+	if (ready == 0 && *stopping)
+		return -1;
+	if (ready == 0 || polled[count].revents) {
+		/* Time is up or the user wants to stop: the same for the agents. */
+		for (size_t i = 0; i < count; i++)
+			if (peers[i]->waiting)
+				tell_to_stop(peers[i]);
+		*stopping = true;
+		*limit = (struct io_limit){ .deadline_ns = clock_deadline_ns(CANCEL_S) };
+		return 0;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (polled[i].revents)
+			take_reply(peers[i]);
+	return 0;
+}
+
+/* It hears nobody any more. */
+static void give_up(struct peer *peer, double waited_s)
+{
+	peer_kill(peer);
+	error_set(&peer->error, ERROR_TIMEOUT, 0,
+		  "the %s agent gave no answer for %.0f s while %s, and was killed", peer->name,
+		  waited_s, peer->doing);
+}
+
+/* Time was up, by its clock or by ours: whose, and for what? */
+static int name_timeout(const struct peer *peer, struct error *err)
+{
+	const struct error said = *err;
+	return error_set(err, ERROR_TIMEOUT, 0, "the %s agent took too long while %s%s%s",
+			 peer->name, peer->doing, said.kind == ERROR_TIMEOUT ? ": " : "",
+			 said.kind == ERROR_TIMEOUT ? said.message : "");
+}
+
+int peer_wait(struct peer *const *peers, size_t count, const struct io_limit *limit,
+	      struct error *err)
+{
+	struct io_limit current = *limit;
+	const int64_t start_ns = clock_now_ns();
+	bool stopping = false;
+	if (count > PEERS_MAX)
+		return error_set(err, ERROR_SYSTEM, 0, "more than %d agents", PEERS_MAX);
+	while (count_waiting(peers, count) > 0) {
+		if (wait_once(peers, count, &current, &stopping) == 0)
+			continue;
+		for (size_t i = 0; i < count; i++)
+			if (peers[i]->waiting)
+				give_up(peers[i],
+					(double)(clock_now_ns() - start_ns) / (double)NS_PER_S);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (peers[i]->error.kind == ERROR_NONE)
+			continue;
+		*err = peers[i]->error;
+		if ((err->kind == ERROR_CANCELLED && !cancel_requested(limit->cancel)) ||
+		    (err->kind == ERROR_TIMEOUT && peers[i]->alive))
+			return name_timeout(peers[i], err);
+		return -1;
+	}
+	return 0;
+}
+
+int peer_call(struct peer *peer, const char *what, json_t *request, const struct io_limit *limit,
+	      struct error *err)
+{
+	struct peer *peers[] = { peer };
+	if (peer_start(peer, what, request, err) < 0)
+		return -1;
+	return peer_wait(peers, 1, limit, err);
+}
+
+struct io_limit peer_limit(double seconds, const struct cancel *cancel)
+{
+	return (struct io_limit){ .deadline_ns = clock_deadline_ns(seconds + OWN_SLACK_S),
+				  .cancel = cancel };
+}
+
+int peer_ask(struct peer *peer, const char *what, json_t *request, double seconds,
+	     const struct cancel *cancel, struct error *err)
+{
+	const struct io_limit limit = peer_limit(seconds, cancel);
+	if (!request)
+		request = json_object();
+	json_object_set_new(request, "deadline_s", json_real(seconds));
+	return peer_call(peer, what, request, &limit, err);
+}
+
+void peer_kill(struct peer *peer)
+{
+	if (peer->child.pid > 0)
+		kill(peer->child.pid, SIGKILL);
+	peer_died(peer);
+}
+
+void peer_close(struct peer *peer)
+{
+	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(BYE_S) };
+	struct error err = { 0 };
+	int status = 0;
+	if (peer->alive && peer_call(peer, "bye", NULL, &limit, &err) < 0)
+		log_line(LOG_WARNING, "%s: %s", peer->name, err.message);
+	if (peer->fd >= 0)
+		close(peer->fd); /* it leaves at the end of input at the latest */
+	peer->fd = -1;
+	peer->alive = false;
+	if (peer->child.pid > 0 && child_wait(&peer->child, &limit, &status, NULL) < 0)
+		child_end(&peer->child);
+	message_free(&peer->reply);
+}

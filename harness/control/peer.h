@@ -1,0 +1,58 @@
+/* The controller's view of one agent: start a request, then wait for the answers of any number of
+ * agents in one loop. */
+#ifndef LINEFILL_CONTROL_PEER_H
+#define LINEFILL_CONTROL_PEER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/api/xfer.h"
+#include "harness/base/child.h"
+#include "harness/base/error.h"
+#include "harness/protocol/message.h"
+
+struct peer {
+	enum xfer_side side;
+	const char *name; /* "source" or "sink", for messages */
+	struct child child;
+	int fd;
+	bool alive;
+	bool waiting;         /* a request is out */
+	const char *doing;    /* what the last request asked for, in words */
+	struct message reply; /* of the last request */
+	struct error error;   /* of the last request: kind NONE when it worked */
+};
+
+#define PEER_NONE ((struct peer){ .child = CHILD_NONE, .fd = -1 })
+
+/* Starts a local agent. log_file: where its diagnostics go. */
+int peer_launch(struct peer *peer, enum xfer_side side, const char *log_file,
+		struct error *err) MUST_CHECK;
+/* Sends {"do": what, ...request}; takes over request (may be NULL). A dead agent is a PEER error.
+ */
+int peer_start(struct peer *peer, const char *what, json_t *request, struct error *err) MUST_CHECK;
+/* The same with bytes, which stay the caller's. */
+int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void *bytes,
+		     size_t count, struct error *err) MUST_CHECK;
+/* Until none of the peers has a request out. On cancel, and when time is up, the agents are told to
+ * stop, and are waited for a while; one that gives no answer is killed. A TIMEOUT says which agent
+ * it was, and what it was doing. The outcome of each is in peer->error; the return value is -1,
+ * with the first of them, if any failed. */
+int peer_wait(struct peer *const *peers, size_t count, const struct io_limit *limit,
+	      struct error *err) MUST_CHECK;
+/* Start and wait, for one. The reply is in peer->reply until the next request. */
+int peer_call(struct peer *peer, const char *what, json_t *request, const struct io_limit *limit,
+	      struct error *err) MUST_CHECK;
+/* The same with one figure for the agent's deadline and, a little later, ours: that is for an agent
+ * that hangs. Adds deadline_s to the request. */
+int peer_ask(struct peer *peer, const char *what, json_t *request, double seconds,
+	     const struct cancel *cancel, struct error *err) MUST_CHECK;
+/* Our limit for an agent's request of that many seconds. */
+struct io_limit peer_limit(double seconds, const struct cancel *cancel);
+/* "bye", then the end: an agent that does not leave in time is killed. */
+void peer_close(struct peer *peer);
+/* Kills the agent: it is past talking to. */
+void peer_kill(struct peer *peer);
+
+#endif

@@ -1,0 +1,274 @@
+#include "harness/control/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/random.h"
+#include "harness/control/run_row.h"
+
+#define PREPARE_S 120.0
+/* Beyond a run's own timeout: for both halves to agree on its end and to stop their workers. */
+#define END_S 60.0
+
+static enum xfer_side other(enum xfer_side side)
+{
+	return side == XFER_SOURCE ? XFER_SINK : XFER_SOURCE;
+}
+
+/* ---- getting ready ---- */
+
+/* What both halves of one pair are told; the driving one also learns where the other waits. */
+static json_t *half_request(const struct run *run, const struct pair *pair, enum xfer_side side,
+			    const json_t *tokens, const char *link_token)
+{
+	const struct study *study = run->study;
+	json_t *request = json_object();
+	json_object_set_new(request, "transport", json_string(run->item->transport_name));
+	json_object_set_new(request, "options", json_string(run->item->options_text));
+	json_object_set_new(request, "preserve", json_integer(study->settings.preserve));
+	json_object_set_new(request, "timeout_s", json_real(study->settings.timeout_s));
+	json_object_set_new(request, "flush",
+			    json_boolean(study->settings.durability == DURABILITY_FLUSH));
+	json_object_set_new(request, "open_listener", json_boolean(run->open_listener));
+	json_object_set_new(request, "bind_host", json_string(pair_host(pair, side)));
+	json_object_set_new(request, "peer_host", json_string(pair_host(pair, other(side))));
+	json_object_set_new(request, "token", json_string(link_token));
+	json_object_set(request, "tokens", (json_t *)tokens);
+	json_object_set(request, "source_roots", pair->sides[XFER_SOURCE].roots);
+	json_object_set(request, "sink_roots", pair->sides[XFER_SINK].roots);
+	return request;
+}
+
+static json_t *make_tokens(uint64_t count)
+{
+	json_t *tokens = json_array();
+	for (uint64_t i = 0; i < count; i++) {
+		char token[2 * XFER_TOKEN_BYTES + 1];
+		random_secret_hex(token, XFER_TOKEN_BYTES);
+		json_array_append_new(tokens, json_string(token));
+	}
+	return tokens;
+}
+
+static int prepare_halves(const struct run *run, struct pair *pair, const struct cancel *cancel,
+			  struct error *err)
+{
+	enum xfer_side driver = run->item->transport->driver;
+	struct peer *driving = &pair->sides[driver].peer;
+	struct peer *listening = &pair->sides[other(driver)].peer;
+	char link_token[2 * XFER_TOKEN_BYTES + 1];
+	random_secret_hex(link_token, XFER_TOKEN_BYTES);
+	json_t *tokens = make_tokens(run->item->instances);
+	json_t *listen = half_request(run, pair, other(driver), tokens, link_token);
+	json_t *drive = half_request(run, pair, driver, tokens, link_token);
+	json_decref(tokens);
+	if (peer_ask(listening, "prepare", listen, PREPARE_S, cancel, err) < 0) {
+		json_decref(drive);
+		return error_wrap(err, "%s", listening->name);
+	}
+	json_object_set(drive, "endpoints", json_object_get(listening->reply.json, "endpoints"));
+	json_object_set(drive, "link", json_object_get(listening->reply.json, "link"));
+	if (peer_ask(driving, "prepare", drive, PREPARE_S, cancel, err) < 0)
+		return error_wrap(err, "%s", driving->name);
+	const char *command = message_text(driving->reply.json, "command", "");
+	if (run->command && run->command->length == 0)
+		text_add(run->command, command);
+	return 0;
+}
+
+static int ready_cache(const struct run *run, struct pair *pair, struct result *row,
+		       const struct cancel *cancel, struct error *err)
+{
+	struct peer *source = &pair->sides[XFER_SOURCE].peer;
+	const char *mode = cache_state_names[run->study->settings.cache];
+	if (peer_ask(source, "cache", json_pack("{s:s}", "mode", mode), pair_pass_s(pair), cancel,
+		     err) < 0)
+		return -1;
+	double resident = message_real(source->reply.json, "resident_pct", NAN);
+	if (!isnan(resident))
+		snprintf(row->cache, sizeof(row->cache), "cold:%.1f%%", resident);
+	return 0;
+}
+
+/* An option of that name, where the case's transport has one and it says something. */
+static const char *case_option(const struct study_case *item, const char *name, struct text *value)
+{
+	const struct option_def *def = option_find(item->transport->options, name);
+	if (def)
+		option_value_text(def, item->options, value);
+	return value->length ? value->data : NULL;
+}
+
+/* The options server, cipher and mac of a transport that needs an SSH server are the server's too;
+ * where they say nothing, the study's settings hold. */
+static void find_terms(const struct run *run, struct pair_ssh_terms *terms)
+{
+	const struct study_case *item = run->item;
+	AUTO_TEXT server = { 0 };
+	AUTO_TEXT cipher = { 0 };
+	AUTO_TEXT mac = { 0 };
+	const char *chosen = case_option(item, "server", &server);
+	*terms = (struct pair_ssh_terms){ .driver = item->transport->driver };
+	text_copy(terms->service, sizeof(terms->service),
+		  chosen ? chosen : item->transport->needs[0]);
+	chosen = case_option(item, "cipher", &cipher);
+	text_copy(terms->cipher, sizeof(terms->cipher), chosen ? chosen : run->study->ssh.cipher);
+	chosen = case_option(item, "mac", &mac);
+	text_copy(terms->mac, sizeof(terms->mac), chosen ? chosen : run->study->ssh.mac);
+	if (strcmp(terms->cipher, "tool-default") == 0)
+		terms->cipher[0] = '\0';
+	if (strcmp(terms->mac, "tool-default") == 0)
+		terms->mac[0] = '\0';
+}
+
+static int ready_ssh(const struct run *run, struct pair *pair, struct result *row,
+		     const struct cancel *cancel, struct error *err)
+{
+	struct pair_ssh_terms terms;
+	if (!run->item->transport->needs || !run->item->transport->needs[0])
+		return 0;
+	find_terms(run, &terms);
+	if (pair_ssh(pair, &terms, cancel, err) < 0)
+		return -1;
+	/* Some only log in over it, and send their data past it. */
+	if (run->item->transport->plain)
+		return 0;
+	text_copy(row->cipher, sizeof(row->cipher), pair->ssh_cipher);
+	text_copy(row->mac, sizeof(row->mac), pair->ssh_mac);
+	return 0;
+}
+
+static int get_ready(const struct run *run, struct pair *pair, struct result *row,
+		     const struct cancel *cancel, struct error *err)
+{
+	if (pair_ready(pair, cancel, err) < 0 ||
+	    pair_shares(pair, run->item->instances, cancel, err) < 0)
+		return -1;
+	row->files = (int64_t)pair->dataset.totals.files;
+	if (ready_ssh(run, pair, row, cancel, err) < 0)
+		return -1;
+	if (ready_cache(run, pair, row, cancel, err) < 0)
+		return -1;
+	return prepare_halves(run, pair, cancel, err);
+}
+
+/* ---- the run itself ---- */
+
+static int run_halves(const struct run *run, struct pair *pair, const struct cancel *cancel,
+		      struct error *err)
+{
+	enum xfer_side driver = run->item->transport->driver;
+	double seconds = run->study->settings.timeout_s + END_S;
+	const struct io_limit limit = peer_limit(seconds, cancel);
+	/* The listening half first: it must be listening when it is told to arm. */
+	struct peer *peers[] = { &pair->sides[other(driver)].peer, &pair->sides[driver].peer };
+	for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
+		json_t *request = json_pack("{s:f}", "deadline_s", seconds);
+		if (peer_start(peers[i], "run", request, err) < 0)
+			break;
+	}
+	struct error outcome = { 0 };
+	if (peer_wait(peers, ARRAY_SIZE(peers), &limit, &outcome) < 0) {
+		*err = outcome;
+		return -1;
+	}
+	return peers[1]->reply.json ? 0 : -1;
+}
+
+/* Which half's failure explains the other's? Not one that only says that its peer went away; else
+ * the one that came first. */
+static const json_t *telling_failure(const json_t *a, const json_t *b)
+{
+	const json_t *a_failure = json_object_get(a, "failure");
+	const json_t *b_failure = json_object_get(b, "failure");
+	if (!a_failure || !b_failure)
+		return a_failure ? a_failure : b_failure;
+	bool a_echo = strcmp(message_text(a_failure, "kind", ""), "peer") == 0;
+	bool b_echo = strcmp(message_text(b_failure, "kind", ""), "peer") == 0;
+	if (a_echo != b_echo)
+		return a_echo ? b_failure : a_failure;
+	return message_whole(a, "failure_ns", 0) <= message_whole(b, "failure_ns", 0) ? a_failure
+										      : b_failure;
+}
+
+static int check_failure(const struct pair *pair, struct error *err)
+{
+	const json_t *failure = telling_failure(pair->sides[XFER_SOURCE].peer.reply.json,
+						pair->sides[XFER_SINK].peer.reply.json);
+	if (!failure)
+		return 0;
+	return error_set(err, error_kind_from_name(message_text(failure, "kind", "")),
+			 (int)message_whole(failure, "code", 0), "%s",
+			 message_text(failure, "message", "no reason was given"));
+}
+
+/* ---- the whole ---- */
+
+static int prove(const struct run *run, struct pair *pair, struct result *row,
+		 const struct cancel *cancel, struct error *err)
+{
+	struct peer *sink = &pair->sides[XFER_SINK].peer;
+	if (transport_moves_memory(run->item->transport, run->item->options)) {
+		row->verified = VERIFIED_COUNT;
+		return 0;
+	}
+	json_t *request = json_pack("{s:i}", "preserve", run->study->settings.preserve);
+	if (peer_ask(sink, "verify", request, pair_pass_s(pair), cancel, err) < 0)
+		return -1;
+	row->payload_bytes = (int64_t)message_whole(sink->reply.json, "bytes", 0);
+	row->verified = VERIFIED_YES;
+	return 0;
+}
+
+static int run_pair(const struct run *run, struct pair *pair, struct result *row,
+		    const struct cancel *cancel, struct error *err)
+{
+	if (get_ready(run, pair, row, cancel, err) < 0 || run_halves(run, pair, cancel, err) < 0)
+		return -1;
+	run_row_measured(run, pair, row);
+	if (check_failure(pair, err) < 0)
+		return -1;
+	return prove(run, pair, row, cancel, err);
+}
+
+/* Both halves forget the run, and its copies go. An agent that cannot is no longer trusted. */
+static void clean_pair(struct pair *pair)
+{
+	for (int i = 0; i < 2; i++) {
+		struct peer *peer = &pair->sides[i].peer;
+		struct error err = { 0 };
+		if (!peer->alive)
+			continue;
+		if (peer_ask(peer, "end-run", NULL, 60, NULL, &err) < 0 ||
+		    peer_ask(peer, "clean", NULL, 600, NULL, &err) < 0)
+			if (peer->alive)
+				peer_kill(peer);
+	}
+}
+
+void run_case(const struct run *run, struct result *rows, const struct cancel *cancel)
+{
+	for (size_t i = 0; i < run->pairs_count; i++) {
+		struct error err = { 0 };
+		struct result *row = &rows[i];
+		run_row_describe(run, i, row);
+		int outcome = run_pair(run, &run->pairs[i], row, cancel, &err);
+		/* Whatever broke when the user said stop: stopping is the reason. */
+		if (outcome < 0 && cancel_requested(cancel))
+			error_set(&err, ERROR_CANCELLED, 0, "stopped on request");
+		/* A server that may be the reason is not kept for the next run. */
+		if (outcome < 0)
+			run->pairs[i].ssh_ready = false;
+		if (outcome < 0) {
+			run_row_fail(run, i, &err, STATUS_FAILED, row);
+		} else if (run_row_implausible(row, &err) < 0) {
+			run_row_fail(run, i, &err, STATUS_INVALID, row);
+		} else {
+			row->status = STATUS_OK;
+			run_row_derive(row);
+		}
+		clean_pair(&run->pairs[i]);
+	}
+}

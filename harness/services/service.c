@@ -1,0 +1,193 @@
+#include "harness/services/service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/child.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/log.h"
+#include "harness/base/net.h"
+
+/* More connections than any run makes; counted since the server was last idle. */
+#define SESSIONS_MAX 512
+
+enum keeper_ask { ASK_USAGE = 'U', ASK_DRAIN = 'D' };
+
+struct keeper {
+	const struct service_spec *spec;
+	int listener, agent, signals;
+	unsigned sessions;         /* started since the keeper last had no children */
+	int64_t drain_deadline_ns; /* CLOCK_NEVER: nobody waits for the sessions to end */
+};
+
+static void start_session(struct keeper *keeper)
+{
+	AUTO_FD connection = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (connection < 0 || keeper->sessions >= SESSIONS_MAX)
+		return;
+	AUTO_FD log = open(keeper->spec->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	struct error err = { 0 };
+	struct child child = CHILD_NONE;
+	struct child_spec spec = {
+		.argv = keeper->spec->argv, .input = connection, .output = connection, .error = log
+	};
+	if (child_start(&spec, &child, &err) < 0) {
+		log_line(LOG_WARNING, "%s: %s", keeper->spec->name, err.message);
+		return;
+	}
+	close(child.fd); /* reaped by pid */
+	keeper->sessions++;
+}
+
+static void tell(struct keeper *keeper)
+{
+	struct usage usage = usage_of_process();
+	keeper->drain_deadline_ns = CLOCK_NEVER;
+	if (send(keeper->agent, &usage, sizeof(usage), MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
+static bool has_children(void)
+{
+	siginfo_t none = { 0 };
+	return waitid(P_ALL, 0, &none, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+/* Orphans that sessions left count as sessions until they end too. */
+static void reap_sessions(struct keeper *keeper)
+{
+	struct signalfd_siginfo info;
+	while (read(keeper->signals, &info, sizeof(info)) > 0)
+		;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	if (has_children())
+		return;
+	keeper->sessions = 0;
+	if (keeper->drain_deadline_ns != CLOCK_NEVER)
+		tell(keeper);
+}
+
+static void end_sessions(struct keeper *keeper)
+{
+	child_end_strays(NULL, 0);
+	keeper->sessions = 0;
+}
+
+static void hear_agent(struct keeper *keeper)
+{
+	char ask = 0;
+	if (recv(keeper->agent, &ask, 1, 0) <= 0) {
+		end_sessions(keeper);
+		_exit(0);
+	}
+	if (ask == ASK_USAGE || !has_children())
+		tell(keeper);
+	else
+		keeper->drain_deadline_ns = clock_deadline_ns(SERVICE_PATIENCE_S);
+}
+
+_Noreturn static void keeper_main(struct keeper *keeper)
+{
+	sigset_t watched;
+	sigemptyset(&watched);
+	sigaddset(&watched, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &watched, NULL);
+	keeper->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (keeper->signals < 0 || child_adopt_orphans(NULL) < 0)
+		_exit(126);
+	struct pollfd polled[] = { { .fd = keeper->agent, .events = POLLIN },
+				   { .fd = keeper->signals, .events = POLLIN },
+				   { .fd = keeper->listener, .events = POLLIN } };
+	for (;;) {
+		int ready =
+			poll(polled, ARRAY_SIZE(polled), clock_poll_ms(keeper->drain_deadline_ns));
+		if (ready < 0 && errno != EINTR)
+			_exit(126);
+		if (ready == 0) {
+			log_line(LOG_WARNING, "%s: a session outlived its run and was killed",
+				 keeper->spec->name);
+			end_sessions(keeper);
+			tell(keeper);
+			continue;
+		}
+		if (polled[1].revents)
+			reap_sessions(keeper);
+		if (polled[2].revents)
+			start_session(keeper);
+		if (polled[0].revents)
+			hear_agent(keeper);
+	}
+}
+
+int service_start(struct service_keeper *keeper, const struct service_spec *spec,
+		  const int *close_fds, struct error *err)
+{
+	AUTO_FD listener = net_listen(spec->host, &keeper->port, err);
+	if (listener < 0)
+		return error_wrap(err, "%s", spec->name);
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_system(err, "socketpair");
+	int side = child_fork(&keeper->child, err);
+	if (side == 0) {
+		close(ends[0]);
+		for (; close_fds && *close_fds >= 0; close_fds++)
+			close(*close_fds);
+		struct keeper own = { .spec = spec,
+				      .listener = listener,
+				      .agent = ends[1],
+				      .drain_deadline_ns = CLOCK_NEVER };
+		keeper_main(&own);
+	}
+	close(ends[1]);
+	keeper->fd = ends[0];
+	return side < 0 ? -1 : io_set_nonblocking(keeper->fd, err);
+}
+
+static int ask(struct service_keeper *keeper, enum keeper_ask what, struct usage *usage,
+	       const struct io_limit *limit, struct error *err)
+{
+	char byte = (char)what;
+	struct usage old;
+	/* An answer that nobody waited for any more is not the one to this. */
+	while (recv(keeper->fd, &old, sizeof(old), MSG_DONTWAIT) > 0)
+		;
+	if (send(keeper->fd, &byte, 1, MSG_NOSIGNAL) != 1)
+		return error_system(err, "the keeper of the server is gone");
+	if (io_read_full(keeper->fd, usage, sizeof(*usage), limit, err) < 0)
+		return error_wrap(err, "the keeper of the server");
+	return 0;
+}
+
+int service_usage(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
+		  struct error *err)
+{
+	return ask(keeper, ASK_USAGE, usage, limit, err);
+}
+
+int service_drain(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
+		  struct error *err)
+{
+	return ask(keeper, ASK_DRAIN, usage, limit, err);
+}
+
+void service_stop(struct service_keeper *keeper)
+{
+	const struct io_limit patience = { .deadline_ns = clock_deadline_ns(SERVICE_PATIENCE_S) };
+	int status = 0;
+	if (keeper->fd >= 0)
+		close(keeper->fd); /* end of file: it ends its sessions and itself */
+	if (keeper->child.pid > 0 && child_wait(&keeper->child, &patience, &status, NULL) < 0)
+		child_end(&keeper->child);
+	*keeper = SERVICE_NONE;
+}

@@ -1,0 +1,41 @@
+/* A study as written, file and command line together: settings with the place that each came from.
+ * What stands on the command line wins. */
+#ifndef LINEFILL_STUDY_STUDY_INPUT_H
+#define LINEFILL_STUDY_STUDY_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/base/error.h"
+#include "harness/study/study.h"
+
+struct study_setting {
+	char *section, *key, *value;
+	char *where; /* "study.ini:12" or "--set study.rounds" */
+};
+
+struct study_section {
+	char *name;  /* "study", "case scp" ... */
+	char *title; /* of a case: its name; else NULL */
+	char *where;
+	bool numbered; /* a case of the command line: it gets a number where its name is taken */
+};
+
+struct study_input {
+	struct study_setting *settings;
+	size_t count;
+	struct study_section *sections;
+	size_t sections_count;
+};
+
+int study_input_read(struct study_input *input, const struct study_request *request,
+		     const char *default_dataset, struct error *err) MUST_CHECK;
+int study_input_add_text(struct study_input *input, const char *path, const char *text,
+			 size_t count, struct error *err) MUST_CHECK;
+void study_input_free(struct study_input *input);
+/* NULL when it is not set. */
+const struct study_setting *study_input_find(const struct study_input *input, const char *section,
+					     const char *key);
+int study_input_check_sections(const struct study_input *input, struct error *err) MUST_CHECK;
+
+#endif

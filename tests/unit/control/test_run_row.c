@@ -1,0 +1,46 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/control/run_row.h"
+
+static const struct transport simple = { .name = "simple", .driver = XFER_SOURCE };
+
+/* What one end does not know, both together do not. */
+static void test_unknown_is_never_zero(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *source, *sink;
+		int64_t voluntary, involuntary;
+	} cases[] = {
+		{ "{}", "{}", RESULT_UNKNOWN_COUNT, RESULT_UNKNOWN_COUNT },
+		{ "{\"voluntary\": 3}", "{\"voluntary\": 4, \"involuntary\": 5}", 7,
+		  RESULT_UNKNOWN_COUNT },
+		{ "{\"voluntary\": 0, \"involuntary\": 2}", "{\"involuntary\": 0}",
+		  RESULT_UNKNOWN_COUNT, 2 },
+	};
+	struct study_case item = { .name = (char[]){ "simple" }, .transport = &simple };
+	const struct run run = { .item = &item };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair pair = { 0 };
+		struct result row;
+		result_init(&row);
+		pair.sides[XFER_SOURCE].peer.reply.json = json_loads(cases[i].source, 0, NULL);
+		pair.sides[XFER_SINK].peer.reply.json = json_loads(cases[i].sink, 0, NULL);
+		run_row_measured(&run, &pair, &row);
+		assert_int_equal(row.csw_voluntary, cases[i].voluntary);
+		assert_int_equal(row.csw_involuntary, cases[i].involuntary);
+		json_decref(pair.sides[XFER_SOURCE].peer.reply.json);
+		json_decref(pair.sides[XFER_SINK].peer.reply.json);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_unknown_is_never_zero) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

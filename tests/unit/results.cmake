@@ -1,8 +1,0 @@
-add_unit_test(result linefill_api m)
-add_unit_test(csv linefill_results m)
-add_unit_test(statistics linefill_results m)
-add_unit_test(summary linefill_results m)
-add_unit_test(chart linefill_results m)
-add_unit_test(report linefill_results m)
-add_unit_test(ttcp linefill_results m)
-add_unit_test(marks linefill_results m)

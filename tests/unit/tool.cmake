@@ -1,8 +1,0 @@
-add_library(linefill_test_tool STATIC private_sshd.c tool_folders.c tool_worker.c)
-target_link_libraries(linefill_test_tool PUBLIC linefill_tools)
-add_unit_test(tool_file linefill_tools)
-add_unit_test(tool_process linefill_tools)
-add_unit_test(tool_run linefill_test_tool)
-add_unit_test(tool_ssh linefill_test_tool)
-add_unit_test(tool_ipv6 linefill_test_tool linefill_test_pair)
-add_unit_test(tool_more linefill_test_tool linefill_test_pair)

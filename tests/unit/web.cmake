@@ -1,6 +1,0 @@
-if(OPENSSL_FOUND)
-	add_unit_test(tls linefill_test_pair PkgConfig::OPENSSL Threads::Threads)
-endif()
-if(OPENSSL_FOUND AND LIBCURL_FOUND)
-	add_unit_test(http linefill_test_pair)
-endif()
