@@ -327,10 +327,10 @@ static int receive_all(struct multi *multi, struct error *err)
  * same reason, and as stop_streams ended the other one, the end of the stream says nothing. */
 static void drain_first(const struct multi *multi)
 {
-	static const struct timespec pause = { .tv_nsec = 5 * NS_PER_MS };
 	static const size_t at_once = 1 << 20;
 	int fd = multi->streams[0].fd;
 	int64_t end_ns = clock_deadline_ns(1);
+	int64_t pause_ns = 0;
 	while (clock_now_ns() < end_ns) {
 		struct tcp_info info;
 		socklen_t length = sizeof(info);
@@ -340,7 +340,7 @@ static void drain_first(const struct multi *multi)
 		if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0 ||
 		    info.tcpi_state != TCP_ESTABLISHED)
 			return;
-		nanosleep(&pause, NULL);
+		clock_rest(&pause_ns);
 	}
 }
 

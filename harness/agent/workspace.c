@@ -5,12 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,6 +37,7 @@
 #define UNLOCKED_GRACE_S 60
 /* A killed process may take this long to be gone. */
 #define KILL_PATIENCE_S 5
+#define KILLED_AT_ONCE  64
 
 static const char *temporary_folder(void)
 {
@@ -211,33 +214,43 @@ static bool has_environment(const char *pid, const char *entry)
 	return false;
 }
 
-/* How many still lived; one that is killed has no environment any more once it cannot act. */
-static unsigned kill_marked(const char *entry)
+/* Kills those that still live; the pidfds of up to room of them go to ends. One that is killed has
+ * no environment any more once it cannot act. */
+static size_t kill_marked(const char *entry, int *ends, size_t room)
 {
-	unsigned found = 0;
+	size_t count = 0;
 	AUTO_DIR proc = opendir("/proc");
-	if (!proc)
-		return 0;
-	for (struct dirent *item; (item = readdir(proc));) {
+	for (struct dirent *item; proc && count < room && (item = readdir(proc));) {
 		uint64_t pid = 0;
 		if (!text_to_u64(item->d_name, &pid) || (pid_t)pid == getpid())
 			continue;
-		if (!has_environment(item->d_name, entry))
+		/* Before the look: its number may be another's after it. */
+		AUTO_FD end = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+		if (end < 0 || !has_environment(item->d_name, entry))
 			continue;
-		kill((pid_t)pid, SIGKILL);
-		found++;
+		syscall(SYS_pidfd_send_signal, end, SIGKILL, NULL, 0);
+		ends[count++] = take_fd(&end);
 	}
-	return found;
+	return count;
 }
 
 /* Until none is left: while one lives it may fork, and write into what is about to be removed. */
 static void kill_processes_of(const char *id)
 {
-	int64_t end_ns = clock_deadline_ns(KILL_PATIENCE_S);
+	const struct io_limit patience = { .deadline_ns = clock_deadline_ns(KILL_PATIENCE_S) };
+	bool ended = true;
 	AUTO_TEXT entry = { 0 };
 	text_addf(&entry, RUN_MARK_ENV "=%s", id);
-	while (kill_marked(text_string(&entry)) > 0 && clock_now_ns() < end_ns)
-		usleep(5000);
+	while (ended) {
+		int ends[KILLED_AT_ONCE];
+		size_t count = kill_marked(text_string(&entry), ends, KILLED_AT_ONCE);
+		if (count == 0)
+			return;
+		for (size_t i = 0; i < count; i++) {
+			ended = ended && io_wait(ends[i], POLLIN, &patience, NULL) == 0;
+			close(ends[i]);
+		}
+	}
 }
 
 static bool is_data_name(const char *name)

@@ -19,6 +19,9 @@
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
 
+/* Children that the kernel's list missed turn up after the first; one of another user's stays. */
+#define STRAY_RESTS 10
+
 static int open_pidfd(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -315,12 +318,13 @@ void child_end_strays(const pid_t *keep, size_t count)
 {
 	/* Ending one may orphan its children onto us, and the kernel's list may miss some while it
 	 * changes: look again until none are left. */
-	for (int rounds = 0; rounds < 1000; rounds++) {
+	int64_t pause_ns = 0;
+	for (int rounds = 0, rests = 0; rounds < 1000; rounds++) {
 		if (end_strays_once(keep, count) > 0)
 			continue;
-		if (count > 0 || rounds > 100 || !has_children())
+		if (count > 0 || rests++ > STRAY_RESTS || !has_children())
 			return;
-		usleep(1000);
+		clock_rest(&pause_ns);
 	}
 }
 

@@ -28,6 +28,19 @@ int clock_poll_ms(int64_t deadline_ns)
 	return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+int64_t clock_next_pause_ns(int64_t *pause_ns)
+{
+	int64_t next = *pause_ns > 0 ? 2 * *pause_ns : NS_PER_MS;
+	*pause_ns = next < CLOCK_PAUSE_MAX_NS ? next : CLOCK_PAUSE_MAX_NS;
+	return *pause_ns;
+}
+
+void clock_rest(int64_t *pause_ns)
+{
+	const struct timespec pause = { .tv_nsec = clock_next_pause_ns(pause_ns) };
+	nanosleep(&pause, NULL);
+}
+
 static struct tm utc_now(void)
 {
 	time_t now = time(NULL);

@@ -18,6 +18,13 @@ int64_t clock_deadline_ns(double seconds);
  */
 int clock_poll_ms(int64_t deadline_ns);
 
+/* Between two looks at what tells no events: 1 ms when *pause_ns is 0, then twice as long each
+ * time, up to CLOCK_PAUSE_MAX_NS. Returns the pause to make now. See also io_rest. */
+#define CLOCK_PAUSE_MAX_NS (20 * NS_PER_MS)
+int64_t clock_next_pause_ns(int64_t *pause_ns);
+/* The same, and makes it. */
+void clock_rest(int64_t *pause_ns);
+
 #define CLOCK_UTC_SIZE 32
 /* "2026-01-31T12:34:56Z" (ISO 8601). */
 void clock_utc_text(char text[CLOCK_UTC_SIZE]);

@@ -36,6 +36,22 @@ int io_wait(int fd, short events, const struct io_limit *limit, struct error *er
 	}
 }
 
+int io_rest(int fd, int64_t *pause_ns, const struct io_limit *limit, struct error *err)
+{
+	struct error own = { 0 };
+	int64_t end_ns = clock_now_ns() + clock_next_pause_ns(pause_ns);
+	struct io_limit pause = { .deadline_ns = end_ns, .cancel = limit->cancel };
+	if (limit->deadline_ns < end_ns)
+		pause.deadline_ns = limit->deadline_ns;
+	if (io_wait(fd, POLLIN, &pause, &own) == 0)
+		return 1;
+	if (own.kind == ERROR_TIMEOUT && clock_now_ns() < limit->deadline_ns)
+		return 0;
+	if (err)
+		*err = own;
+	return -1;
+}
+
 static bool would_block(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK;

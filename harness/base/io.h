@@ -21,6 +21,9 @@ int io_set_nonblocking(int fd, struct error *err) MUST_CHECK;
 /* Waits until fd has any of events (POLLIN, POLLOUT) or an error condition. -1: TIMEOUT, CANCELLED
  * or SYSTEM. */
 int io_wait(int fd, short events, const struct io_limit *limit, struct error *err) MUST_CHECK;
+/* One rest between two looks at what tells no events, which grows from 1 ms to 20 ms (see
+ * clock_next_pause_ns): 1 when fd became readable meanwhile, 0 when not, -1 as io_wait. */
+int io_rest(int fd, int64_t *pause_ns, const struct io_limit *limit, struct error *err) MUST_CHECK;
 /* At least one byte, at most count; 0 at end of stream; -1 on error. */
 ssize_t io_read_some(int fd, void *bytes, size_t count, const struct io_limit *limit,
 		     struct error *err) MUST_CHECK;

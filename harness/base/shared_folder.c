@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "harness/base/text.h"
 
 /* A second of patience: anyone may lock a folder that he can open, so it may not be waited for.
- * Many tries: where several take turns without a break, each try finds it locked nine times in ten.
+ * Fifty tries: where several take turns without a break, each finds it locked nine times in ten.
  */
-#define LOCK_TRIES    2000
-#define LOCK_PAUSE_US 500
+#define LOCK_PATIENCE_S 1
 
 /* Locks the folder that path is in: looking, making and removing must be one step. Closing the
  * descriptor unlocks; -1 when there was no lock to be had. */
@@ -28,11 +28,10 @@ static int lock_parent(const char *path)
 	if (!parent.length)
 		text_add(&parent, ".");
 	AUTO_FD fd = open(text_string(&parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+	int64_t end_ns = clock_deadline_ns(LOCK_PATIENCE_S);
+	for (int64_t pause_ns = 0; fd >= 0 && clock_now_ns() < end_ns; clock_rest(&pause_ns))
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return take_fd(&fd);
-		usleep(LOCK_PAUSE_US);
-	}
 	return -1;
 }
 

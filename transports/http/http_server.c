@@ -11,13 +11,10 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/clock.h"
 #include "harness/base/files.h"
 #include "harness/base/text.h"
 #include "transports/http/http_identity.h"
 #include "transports/wire/server_process.h"
-
-#define LOOK_EVERY_NS (1 * NS_PER_MS)
 
 struct http_server {
 	char *program, *folder;
@@ -133,19 +130,13 @@ static int reserve_port(const char *host, int *fd, uint16_t *port, struct error 
 static int wait_ready(struct server_process *process, const char *pid_path,
 		      const struct io_limit *limit, struct error *err)
 {
+	int64_t pause_ns = 0;
 	while (access(pid_path, F_OK) < 0) {
-		struct error nap = { 0 };
-		int64_t soon = clock_now_ns() + LOOK_EVERY_NS;
-		const struct io_limit moment = { .deadline_ns = soon, .cancel = limit->cancel };
-		bool ended = io_wait(process->child.fd, POLLIN, &moment, &nap) == 0;
-		if (ended && server_process_wait(process, "nginx", limit, err) < 0)
+		int ended = io_rest(process->child.fd, &pause_ns, limit, err);
+		if (ended < 0 || (ended && server_process_wait(process, "nginx", limit, err) < 0))
 			return -1;
 		if (ended)
 			return error_set(err, ERROR_TOOL, 0, "nginx: it ended too early");
-		if (nap.kind != ERROR_TIMEOUT || clock_now_ns() >= limit->deadline_ns) {
-			*err = nap;
-			return -1;
-		}
 	}
 	return 0;
 }

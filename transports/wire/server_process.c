@@ -15,8 +15,9 @@
 #include "harness/base/socket_table.h"
 #include "harness/base/text.h"
 
-#define TABLE_BYTES_MAX (64u << 20)
-#define LOOK_EVERY_NS   (2 * NS_PER_MS)
+#define SAID_BYTES_MAX (64u << 20)
+/* Processes that may share the port: nginx, with SO_REUSEPORT. */
+#define LISTENERS_MAX 64
 
 static int complain(const char *name, const struct socket_listener *listener, uint16_t port,
 		    struct error *err)
@@ -37,36 +38,26 @@ static int complain(const char *name, const struct socket_listener *listener, ui
 static int listens(const struct server_process *server, const char *name, uint16_t port,
 		   struct error *err)
 {
-	static const char *const tables[] = { "/proc/self/net/tcp", "/proc/self/net/tcp6" };
-	int count = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		AUTO_FREE char *table = NULL;
-		struct socket_listener found;
-		if (file_read_all(tables[i], TABLE_BYTES_MAX, &table, NULL, NULL) < 0)
+	struct socket_listener found[LISTENERS_MAX];
+	size_t count = socket_table_find(port, found, LISTENERS_MAX);
+	bool ours = false;
+	for (size_t i = 0; i < count; i++) {
+		if (!socket_table_is_ours(&found[i]))
 			continue;
-		for (const char *cursor = table; socket_table_next(&cursor, port, &found);) {
-			if (!socket_table_is_ours(&found))
-				continue;
-			if (server->only && !socket_table_may_listen(&found, server->only))
-				return complain(name, &found, port, err);
-			count++;
-		}
+		if (server->only && !socket_table_may_listen(&found[i], server->only))
+			return complain(name, &found[i], port, err);
+		ours = true;
 	}
-	return count > 0;
+	return ours;
 }
 
-/* 1 when it has ended, 0 when not yet; waits a moment. */
-static int ended_soon(struct server_process *server, const struct io_limit *limit,
-		      struct error *err)
+/* 1 when it has ended, 0 when not yet; rests a moment: no event tells that somebody listens. */
+static int ended_soon(struct server_process *server, int64_t *pause_ns,
+		      const struct io_limit *limit, struct error *err)
 {
-	int64_t soon = clock_now_ns() + LOOK_EVERY_NS;
-	struct io_limit moment = { .deadline_ns = soon, .cancel = limit->cancel };
-	if (io_wait(server->child.fd, POLLIN, &moment, err) == 0)
-		return 1;
-	if (err->kind != ERROR_TIMEOUT)
-		return -1;
-	if (clock_now_ns() < limit->deadline_ns)
-		return 0;
+	int ended = io_rest(server->child.fd, pause_ns, limit, err);
+	if (ended >= 0 || err->kind != ERROR_TIMEOUT)
+		return ended;
 	return error_set(err, ERROR_TIMEOUT, 0, "the server did not listen within %d s",
 			 SERVER_PROCESS_READY_S);
 }
@@ -74,7 +65,7 @@ static int ended_soon(struct server_process *server, const struct io_limit *limi
 void server_process_add_said(const struct server_process *server, struct text *out)
 {
 	AUTO_FREE char *output = NULL;
-	if (server->log && file_read_all(server->log, TABLE_BYTES_MAX, &output, NULL, NULL) == 0) {
+	if (server->log && file_read_all(server->log, SAID_BYTES_MAX, &output, NULL, NULL) == 0) {
 		said_mask(output, server->secret);
 		said_add(output, false, out);
 	}
@@ -152,8 +143,9 @@ int server_process_start(struct server_process *server, const struct child_spec 
 	const char *name = child_program_name(spec->argv[0]);
 	int ended = start_processes(server, spec, &own);
 	int listening = 0;
+	int64_t pause_ns = 0;
 	while (ended == 0 && (listening = listens(server, name, port, &own)) == 0)
-		ended = ended_soon(server, &ready, &own);
+		ended = ended_soon(server, &pause_ns, &ready, &own);
 	if (listening > 0)
 		return 0;
 	if (ended > 0 && server_process_wait(server, name, &ready, &own) == 0)

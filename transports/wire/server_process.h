@@ -23,7 +23,7 @@ struct server_process {
 };
 
 /* Starts it and waits until a socket of this process's descendants is in LISTEN state on the port,
- * seen in /proc/net, so that no connection of ours can be mistaken for the peer's. An end before
+ * as the kernel tells, so that no connection of ours can be mistaken for the peer's. An end before
  * that is TOOL; an address that is not what server->only asks for is UNSUPPORTED, and the server is
  * ended before anything is connected to it. */
 int server_process_start(struct server_process *server, const struct child_spec *spec,

@@ -54,6 +54,38 @@ static void test_full(void **state)
 	close(ends[1]);
 }
 
+/* The rests grow; what is readable, cancel and the deadline end them. */
+static void test_rest(void **state)
+{
+	(void)state;
+	int ends[2];
+	int64_t pause_ns = 0;
+	struct error err = { 0 };
+	struct io_limit limit = later();
+	make_pair(ends);
+	for (int i = 0; i < 8; i++) {
+		int64_t wanted_ns = i < 5 ? NS_PER_MS << i : 20 * NS_PER_MS;
+		int64_t start_ns = clock_now_ns();
+		assert_int_equal(io_rest(ends[1], &pause_ns, &limit, &err), 0);
+		assert_int_equal(pause_ns, wanted_ns);
+		assert_true(clock_now_ns() - start_ns >= wanted_ns);
+	}
+	assert_int_equal(io_write_full(ends[0], "x", 1, &limit, NULL), 0);
+	assert_int_equal(io_rest(ends[1], &pause_ns, &limit, &err), 1);
+	limit.deadline_ns = clock_now_ns();
+	assert_int_equal(io_rest(ends[0], &pause_ns, &limit, &err), -1);
+	assert_int_equal(err.kind, ERROR_TIMEOUT);
+	struct cancel cancel;
+	assert_int_equal(cancel_open(&cancel, NULL), 0);
+	cancel_request(&cancel);
+	limit = (struct io_limit){ .deadline_ns = CLOCK_NEVER, .cancel = &cancel };
+	assert_int_equal(io_rest(ends[0], &pause_ns, &limit, &err), -1);
+	assert_int_equal(err.kind, ERROR_CANCELLED);
+	cancel_close(&cancel);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void test_early_end(void **state)
 {
 	(void)state;
@@ -181,10 +213,10 @@ static void test_write_at(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full),           cmocka_unit_test(test_early_end),
-		cmocka_unit_test(test_deadline),       cmocka_unit_test(test_cancel_wakes),
-		cmocka_unit_test(test_foreign_cancel), cmocka_unit_test(test_write_at),
-		cmocka_unit_test(test_bad_descriptor),
+		cmocka_unit_test(test_full),         cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_early_end),    cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_cancel_wakes), cmocka_unit_test(test_foreign_cancel),
+		cmocka_unit_test(test_write_at),     cmocka_unit_test(test_bad_descriptor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -324,6 +325,32 @@ static void test_foreign_listener(void **state)
 	close(fd);
 }
 
+/* Waiting for a server leaves the processor alone: the rests grow to 20 ms, so a second has some
+ * fifty looks, and each costs little. Counted, not timed: a slow machine looks less often. */
+static void test_waiting_is_cheap(void **state)
+{
+	(void)state;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		AUTO_FREE char *log = path_join(folders.scratch, "log");
+		const char *const argv[] = { "sleep", "60", NULL };
+		const struct child_spec spec = { .argv = argv, .input = -1 };
+		const struct io_limit limit = { .deadline_ns = clock_deadline_ns(2) };
+		struct server_process server = { .log = log };
+		struct error err = { 0 };
+		struct rusage before, after;
+		getrusage(RUSAGE_SELF, &before);
+		int result = server_process_start(&server, &spec, 1, &limit, &err);
+		getrusage(RUSAGE_SELF, &after);
+		bool timeout = result < 0 && err.kind == ERROR_TIMEOUT;
+		_exit(timeout && after.ru_nvcsw - before.ru_nvcsw < 130 ? 0 : 1);
+	}
+	int status = 1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -349,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_ciphers),
 		cmocka_unit_test(test_second_program),
 		cmocka_unit_test(test_foreign_listener),
+		cmocka_unit_test(test_waiting_is_cheap),
 		cmocka_unit_test(test_long_files_take_little_memory),
 	};
 	return cmocka_run_group_tests_name("tool_more", tests, set_up, tear_down);
