@@ -9,6 +9,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
+#include "harness/base/standard.h"
 
 /* Both ends are this very program: the struct itself is the message, one per packet. */
 struct note {
@@ -100,12 +101,6 @@ _Noreturn static void worker_main(int fd, struct xfer *xfer, const struct endpoi
 	_exit(0);
 }
 
-static void close_all(const int *fds)
-{
-	for (; fds && *fds >= 0; fds++)
-		close(*fds);
-}
-
 int worker_start(struct worker *worker, const struct xfer *xfer, const int *close_fds,
 		 struct error *err)
 {
@@ -120,7 +115,7 @@ int worker_start(struct worker *worker, const struct xfer *xfer, const int *clos
 	int side = child_fork(&worker->child, err);
 	if (side == 0) {
 		close(ends[0]);
-		close_all(close_fds);
+		standard_leave(close_fds);
 		struct xfer mine = *xfer;
 		worker_main(ends[1], &mine, &peer);
 	}

@@ -37,17 +37,12 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Puts fd (or /dev/null) at number; every source lies above 2 by then. */
-static int place(int fd, int number)
+/* The same file (-1: /dev/null) at a number above 2, where nothing is put over it. */
+static int above_standard(int fd, int flags)
 {
 	if (fd < 0)
-		fd = open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY);
-	return fd < 0 || dup2(fd, number) < 0 ? -1 : 0;
-}
-
-static int above_standard(int fd)
-{
-	return fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD, 3) : fd;
+		fd = open("/dev/null", flags | O_CLOEXEC);
+	return fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
 }
 
 /* What the child tells when it cannot become the program. */
@@ -66,10 +61,11 @@ static void become(const struct child_spec *spec, pid_t parent)
 			_exit(127);
 	}
 	reset_signals();
-	int input = above_standard(spec->input);
-	int output = above_standard(spec->output);
-	int error = above_standard(spec->error);
-	if (place(input, 0) < 0 || place(output, 1) < 0 || place(error, 2) < 0)
+	int input = above_standard(spec->input, O_RDONLY);
+	int output = above_standard(spec->output, O_WRONLY);
+	int error = above_standard(spec->error, O_WRONLY);
+	if (input < 0 || output < 0 || error < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 ||
+	    dup2(error, 2) < 0)
 		return;
 	/* Also what we were started with and know nothing of; ignored where the kernel cannot. */
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);

@@ -13,6 +13,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/io.h"
+#include "harness/base/text.h"
 
 static const struct io_limit no_limit = { .deadline_ns = CLOCK_NEVER };
 
@@ -75,6 +76,23 @@ int file_write_all(const char *path, const void *bytes, size_t count, mode_t mod
 	if (close(take_fd(&fd)) < 0)
 		return error_system(err, "close %s", path);
 	return 0;
+}
+
+int file_replace(const char *path, const void *bytes, size_t count, mode_t mode, struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	AUTO_TEXT fresh = { 0 };
+	text_addf(&fresh, "%.*s.%s.new", (int)(name - path), path, name);
+	if (file_write_all(text_string(&fresh), bytes, count, mode, err) < 0) {
+		unlink(text_string(&fresh));
+		return -1;
+	}
+	if (rename(text_string(&fresh), path) == 0)
+		return 0;
+	error_system(err, "rename %s", text_string(&fresh));
+	unlink(text_string(&fresh));
+	return -1;
 }
 
 int folder_make_all(const char *path, struct error *err)

@@ -19,6 +19,10 @@ int file_read_all(const char *path, size_t limit, char **bytes, size_t *count,
  * when it returns. */
 int file_write_all(const char *path, const void *bytes, size_t count, mode_t mode,
 		   struct error *err) MUST_CHECK;
+/* The same for a file that others read: it appears whole, in the place of an older one, or not at
+ * all. Meanwhile the bytes lie beside it, in .NAME.new. */
+int file_replace(const char *path, const void *bytes, size_t count, mode_t mode,
+		 struct error *err) MUST_CHECK;
 /* Like mkdir -p: every missing folder with mode 0777 less the umask. */
 int folder_make_all(const char *path, struct error *err) MUST_CHECK;
 /* Removes a folder and all in it without following links or leaving its file system, mending modes

@@ -6,6 +6,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
+#include "harness/base/standard.h"
 #include "harness/cli/cli.h"
 #include "results/marks.h"
 
@@ -58,7 +59,7 @@ static int join(const char *marks, const char *folder, struct error *err)
 			found = -1;
 	}
 	csv_reader_free(&reader);
-	if (found < 0 || file_write_all(path, csv.data, csv.length, 0644, err) < 0)
+	if (found < 0 || file_replace(path, csv.data, csv.length, 0644, err) < 0)
 		return -1;
 	printf("\n%s\n", path);
 	return 0;
@@ -67,6 +68,7 @@ static int join(const char *marks, const char *folder, struct error *err)
 int main(int argc, char **argv)
 {
 	struct error err = { 0 };
+	standard_start();
 	cli_watch_output();
 	if (argc != 3) {
 		fprintf(stderr, "usage: linefill-benchmark MARKS.csv FOLDER\n");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/standard.h"
 #include "harness/base/text.h"
 #include "harness/cli/cli.h"
 
@@ -56,6 +57,7 @@ static int unknown_verb(const char *verb)
 
 int main(int argc, char **argv)
 {
+	standard_start();
 	cli_watch_output();
 	/* With it, options behind the first argument would be taken for arguments. */
 	unsetenv("POSIXLY_CORRECT");

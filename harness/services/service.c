@@ -16,6 +16,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
 #include "harness/base/net.h"
+#include "harness/base/standard.h"
 
 /* More connections than any run makes; counted since the server was last idle. */
 #define SESSIONS_MAX 512
@@ -141,8 +142,7 @@ int service_start(struct service_keeper *keeper, const struct service_spec *spec
 	int side = child_fork(&keeper->child, err);
 	if (side == 0) {
 		close(ends[0]);
-		for (; close_fds && *close_fds >= 0; close_fds++)
-			close(*close_fds);
+		standard_leave(close_fds);
 		struct keeper own = { .spec = spec,
 				      .listener = listener,
 				      .agent = ends[1],

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,6 +193,12 @@ static void tell_sanitizers(void)
 	}
 }
 
+static int limit_files(const struct bench *bench)
+{
+	const struct rlimit limit = { bench->file_bytes_max, bench->file_bytes_max };
+	return bench->file_bytes_max ? setrlimit(RLIMIT_FSIZE, &limit) : 0;
+}
+
 /* In the child: never returns. */
 _Noreturn static void become(const struct bench *bench, const char *const *arguments)
 {
@@ -217,10 +224,14 @@ _Noreturn static void become(const struct bench *bench, const char *const *argum
 							   .home = bench->root,
 							   .tiny = bench->data,
 							   .tiny_bytes = bench->tiny_bytes });
-	if (problem)
+	if (problem) {
 		fprintf(stderr, "test: %s\n", problem);
-	else if (chdir(bench->files) == 0)
+	} else if (chdir(bench->files) == 0 && limit_files(bench) == 0) {
+		for (int number = 0; number <= 2; number++)
+			if (bench->closed[number])
+				close(number);
 		execv(argv[0], (char *const *)argv);
+	}
 	_exit(122);
 }
 

@@ -25,6 +25,8 @@ struct bench {
 	bool own_mounts;
 	/* The program's standard output and error; NULL: they are read into output and error. */
 	const char *printed_to, *told_to;
+	bool closed[3];          /* descriptors that the program starts without */
+	uint64_t file_bytes_max; /* no file of the program may be larger; 0: no limit */
 	uint64_t tiny_bytes; /* data is a file system of this size; 0: it is an ordinary folder */
 	/* Of the latest program. */
 	pid_t pid;
