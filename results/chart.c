@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
@@ -10,12 +11,23 @@
 #include "results/chart_script.h"
 
 #define GNUPLOT_SECONDS 60
+#define PICTURE_MAX     ((size_t)64 << 20)
+
+/* What gnuplot draws, and what stands in the last bytes of a whole one. */
+static const struct {
+	const char *name, *end;
+	size_t end_size;
+} pictures[] = {
+	{ CHART_THROUGHPUT_CPU ".svg", "</svg>", 6 },
+	{ CHART_THROUGHPUT_CPU ".png", "IEND", 4 },
+};
+#define PICTURE_TAIL 16
 
 static int write_text(const char *folder, const char *name, const struct text *content,
 		      struct error *err)
 {
 	AUTO_FREE char *path = path_join(folder, name);
-	return file_write_all(path, text_string(content), content->length, 0666, err);
+	return file_replace(path, text_string(content), content->length, 0666, err);
 }
 
 /* --default-settings: a user's own ~/.gnuplot must not change the picture. */
@@ -40,6 +52,33 @@ static int run_gnuplot(const char *folder, const char *script, struct error *err
 			 text_string(&output));
 }
 
+static void remove_pictures(const char *folder)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pictures); i++) {
+		AUTO_FREE char *path = path_join(folder, pictures[i].name);
+		unlink(path);
+	}
+}
+
+/* gnuplot does not look whether its bytes arrive: on a full disk it ends with status 0. */
+static int check_pictures(const char *folder, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pictures); i++) {
+		size_t count = 0;
+		AUTO_FREE char *bytes = NULL;
+		AUTO_FREE char *path = path_join(folder, pictures[i].name);
+		if (file_read_all(path, PICTURE_MAX, &bytes, &count, err) < 0)
+			return -1;
+		size_t tail = count < PICTURE_TAIL ? count : PICTURE_TAIL;
+		if (!memmem(bytes + count - tail, tail, pictures[i].end, pictures[i].end_size))
+			return error_set(err, ERROR_SYSTEM, 0,
+					 "%s: gnuplot wrote only %zu bytes of it: is the disk "
+					 "full?",
+					 path, count);
+	}
+	return 0;
+}
+
 int chart_throughput_cpu(const char *folder, const struct summary *summary,
 			 const struct chart *chart, struct error *err)
 {
@@ -53,5 +92,10 @@ int chart_throughput_cpu(const char *folder, const struct summary *summary,
 	    write_text(charts, CHART_THROUGHPUT_CPU ".csv", &data, err) < 0 ||
 	    write_text(charts, CHART_THROUGHPUT_CPU ".gp", &script, err) < 0)
 		return error_wrap(err, "chart");
-	return run_gnuplot(charts, CHART_THROUGHPUT_CPU ".gp", err);
+	remove_pictures(charts); /* none of other data stays beside these */
+	if (run_gnuplot(charts, CHART_THROUGHPUT_CPU ".gp", err) == 0 &&
+	    check_pictures(charts, err) == 0)
+		return 0;
+	remove_pictures(charts);
+	return -1;
 }

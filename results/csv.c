@@ -58,15 +58,16 @@ static int append(const struct csv_writer *writer, const struct text *record, st
 	struct stat before;
 	if (fstat(writer->fd, &before) < 0)
 		return error_system(err, "%s", writer->path);
-	if (io_write_full(writer->fd, record->data, record->length, &no_limit, err) < 0) {
-		if (S_ISREG(before.st_mode) && ftruncate(writer->fd, before.st_size) < 0)
-			return error_wrap(err, "%s (a half row may be left)", writer->path);
-		return error_wrap(err, "%s", writer->path);
-	}
-	/* Pipes and some file systems cannot sync; that is no reason to lose a study. */
-	if (fdatasync(writer->fd) < 0 && errno != EINVAL && errno != EROFS)
-		return error_system(err, "flush %s", writer->path);
-	return 0;
+	int written = io_write_full(writer->fd, record->data, record->length, &no_limit, err);
+	/* Pipes and some file systems cannot sync; that is no reason to lose a study. Others tell
+	 * only now that the disk is full. */
+	if (written == 0 && fdatasync(writer->fd) < 0 && errno != EINVAL && errno != EROFS)
+		written = error_system(err, "flush");
+	if (written == 0)
+		return 0;
+	if (S_ISREG(before.st_mode) && ftruncate(writer->fd, before.st_size) < 0)
+		return error_wrap(err, "%s (a half row may be left)", writer->path);
+	return error_wrap(err, "%s", writer->path);
 }
 
 /* Going on in a file that exists: its header must be ours, and its last line complete. */
@@ -98,7 +99,11 @@ static int start(const struct csv_writer *writer, struct error *err)
 	add_header(&header);
 	if (S_ISREG(status.st_mode) && status.st_size > 0)
 		return check_existing(writer, status.st_size, &header, err);
-	return append(writer, &header, err);
+	if (append(writer, &header, err) == 0)
+		return 0;
+	if (S_ISREG(status.st_mode))
+		unlink(writer->path); /* there was nothing in it, nor is now */
+	return -1;
 }
 
 int csv_open(struct csv_writer *writer, const char *path, struct error *err)

@@ -62,7 +62,7 @@ static void draw(struct report *report, const char *folder)
 				     .same_host = report->same_host };
 	if (chart_throughput_cpu(folder, &report->summary, &chart, &report->chart_error) == 0)
 		take_svg(report, folder);
-	if (!report->svg)
+	if (!report->svg && report->chart_error.kind == ERROR_UNAVAILABLE)
 		log_line(LOG_WARNING, "no chart: %s", report->chart_error.message);
 }
 
@@ -227,8 +227,13 @@ int report_write(const char *folder, struct error *err)
 	int status = load(&report, folder, err);
 	if (status == 0) {
 		build(&report, &page);
-		status = file_write_all(path, page.data, page.length, 0666, err);
+		status = file_replace(path, page.data, page.length, 0666, err);
 	}
+	/* The page says that it has no picture; only a gnuplot that is not there is no error. */
+	if (status == 0 && report.chart_error.kind != ERROR_NONE &&
+	    report.chart_error.kind != ERROR_UNAVAILABLE)
+		status = error_set(err, report.chart_error.kind, report.chart_error.code,
+				   "no chart: %s", report.chart_error.message);
 	report_free(&report);
 	return status == 0 ? 0 : error_wrap(err, "report");
 }

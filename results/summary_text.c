@@ -130,7 +130,7 @@ int summary_write(const struct summary *summary, const char *path, struct error 
 	add_csv_header(&out);
 	for (size_t i = 0; i < summary->count; i++)
 		add_csv_case(&out, summary, &summary->cases[i]);
-	return file_write_all(path, out.data, out.length, 0666, err);
+	return file_replace(path, out.data, out.length, 0666, err);
 }
 
 static void add_spread(struct grid *grid, const struct summary_case *one)

@@ -1,6 +1,7 @@
 #include "harness/cli/cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -40,9 +41,18 @@ void cli_keep_word(char **places, size_t size, char *word, struct argp_state *st
 	argp_error(state, "too many arguments: %s is one more than expected", word);
 }
 
+/* A pipe whose reader had enough, as with `| head -1`: no fault of ours, nor of the user's. */
+static bool nobody_reads(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
 static void close_output(int status, void *context)
 {
 	(void)context;
+	if (nobody_reads())
+		return;
 	bool pending = __fpending(stdout) > 0;
 	bool failed = ferror(stdout);
 	errno = 0;

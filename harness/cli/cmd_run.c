@@ -285,8 +285,11 @@ static int conduct(const struct study *study, const struct arguments *arguments,
 	int conducted = conduct_study(&order, &outcome, &err);
 	progress_end(progress);
 	workspace_sweep(); /* after an agent that was killed */
-	if (conducted < 0)
+	if (conducted < 0) {
+		if (!arguments->out)
+			rmdir(folder); /* where nothing could be written */
 		return cli_fail(&err);
+	}
 	printf("\n");
 	int shown = show_results(folder, arguments->ttcp, &err);
 	if (shown < 0)

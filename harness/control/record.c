@@ -153,15 +153,10 @@ static json_t *build(const struct record *record)
 int record_write(const struct record *record, const char *folder, struct error *err)
 {
 	AUTO_FREE char *path = path_join(folder, "study.json");
-	AUTO_FREE char *fresh = path_join(folder, ".study.json.new");
 	json_t *root = build(record);
 	AUTO_FREE char *text = json_dumps(root, JSON_INDENT(2));
 	json_decref(root);
 	if (!text)
 		return error_set(err, ERROR_SYSTEM, 0, "study.json could not be made");
-	if (file_write_all(fresh, text, strlen(text), 0644, err) < 0)
-		return -1;
-	if (rename(fresh, path) < 0)
-		return error_system(err, "rename %s", fresh);
-	return 0;
+	return file_replace(path, text, strlen(text), 0644, err);
 }
