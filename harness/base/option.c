@@ -238,6 +238,19 @@ static void size_text(uint64_t bytes, struct text *out)
 	text_addf(out, "%llu%s", (unsigned long long)bytes, units[unit]);
 }
 
+/* As short as can be, and read back to the same number. */
+static void number_text(double number, struct text *out)
+{
+	char text[32];
+	double again = 0;
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, number);
+		if (text_to_double(text, &again) && again == number)
+			break;
+	}
+	text_add(out, text);
+}
+
 void option_value_text(const struct option_def *def, const void *values, struct text *out)
 {
 	const void *value = const_value_at(def, values);
@@ -252,7 +265,7 @@ void option_value_text(const struct option_def *def, const void *values, struct 
 		size_text(*(const uint64_t *)value, out);
 		break;
 	case OPTION_NUMBER:
-		text_addf(out, "%.15g", *(const double *)value);
+		number_text(*(const double *)value, out);
 		break;
 	case OPTION_CHOICE:
 		text_add(out, def->choices[*(const int *)value]);
