@@ -44,10 +44,11 @@ struct result {
 	int64_t round;
 	char case_name[96], label[128];
 	int64_t pair, pairs, instances;
-	char factors[256]; /* "name=level;name=level" */
-	char transport[64], transport_version[128];
-	char options[512]; /* "key=value,key=value", only what differs from the default */
-	char dataset[256]; /* "recipe:key=value,..." */
+	/* What was asked: a study whose texts do not fit is refused, none is cut. */
+	char factors[1024]; /* "name=level;name=level" */
+	char transport[128], transport_version[128];
+	char options[4096]; /* "key=value,key=value", only what differs from the default */
+	char dataset[2048]; /* "recipe:key=value,..." */
 	int64_t files, payload_bytes, streams;
 	char cipher[64], mac[64];
 	char preserve[16], durability[16], cache[16];

@@ -247,7 +247,7 @@ static int read_all(struct study *study, const struct study_input *input, struct
 	for (size_t i = 0; i < input->sections_count; i++)
 		if (input->sections[i].title && study_read_case(study, input, i, err) < 0)
 			return -1;
-	return study_tell_labels_apart(study, err);
+	return study_tell_labels_apart(study, err) < 0 ? -1 : study_check_rows(study, err);
 }
 
 static void name_study(struct study *study, const char *file)

@@ -91,6 +91,34 @@ int study_tell_labels_apart(struct study *study, struct error *err)
 	return 0;
 }
 
+static int check_fits(const char *what, const char *name, const char *text, size_t size,
+		      struct error *err)
+{
+	size_t length = strlen(text);
+	if (length < size)
+		return 0;
+	return error_set(err, ERROR_CONFIG, 0,
+			 "the %s of %s: %zu bytes are more than the %zu that a row holds", what,
+			 name, length, size - 1);
+}
+
+#define CHECK_FITS(what, name, text, field, err) \
+	check_fits(what, name, text, sizeof(((struct result *)0)->field), err)
+
+int study_check_rows(const struct study *study, struct error *err)
+{
+	if (CHECK_FITS("options", "[dataset]", study->dataset_text, dataset, err) < 0)
+		return -1;
+	for (size_t i = 0; i < study->cases_count; i++) {
+		const struct study_case *item = &study->cases[i];
+		if (CHECK_FITS("name", "a transport", item->transport_name, transport, err) < 0 ||
+		    CHECK_FITS("options", item->section, item->options_text, options, err) < 0 ||
+		    CHECK_FITS("sweep", item->section, item->factors, factors, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* ---- what a label must tell ---- */
 
 static void add_mark(struct text *marks, const char *text)

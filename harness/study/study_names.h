@@ -18,4 +18,8 @@ char *study_make_label(const struct study *study, const struct study_case *item,
 /* A made label that another case has gets a number; two given ones are an error. */
 int study_tell_labels_apart(struct study *study, struct error *err) MUST_CHECK;
 
+/* Rows say what was asked, whole: CONFIG where the dataset's or a case's text is longer than their
+ * field. */
+int study_check_rows(const struct study *study, struct error *err) MUST_CHECK;
+
 #endif
