@@ -15,22 +15,36 @@
 #include "harness/base/log.h"
 #include "transports/catalog.h"
 
-/* A request without a deadline of its own. */
-#define REQUEST_DEFAULT_S 60
 /* A controller that does not take an answer for this long is as good as gone. */
 #define REPLY_S 60
 
 static int agent_hello(struct agent *agent, const struct agent_request *request,
 		       struct message *reply, struct error *err)
 {
-	agent->side = strcmp(message_text(request->json, "side", "source"), "sink") == 0
-			      ? XFER_SINK
-			      : XFER_SOURCE;
-	const json_t *folders = json_object_get(request->json, "tools");
 	size_t i;
 	const json_t *folder;
-	json_array_foreach(folders, i, folder) catalog_add_folder(json_string_value(folder));
-	return hostfacts_collect(reply->json, err);
+	agent->side =
+		strcmp(message_text(request->json, "side"), "sink") == 0 ? XFER_SINK : XFER_SOURCE;
+	json_array_foreach(message_member(request->json, "tools"), i, folder)
+		catalog_add_folder(json_string_value(folder));
+	agent->greeted = true;
+	json_t *facts = message_object();
+	request_introduce(reply->json);
+	message_put(reply->json, "facts", facts);
+	return hostfacts_collect(facts, err);
+}
+
+static json_t *probe_one(const char *name)
+{
+	struct probe probe = { 0 };
+	struct error reason = { 0 };
+	const struct transport *transport = catalog_transport(name, &reason);
+	if (!transport || transport->probe(transport, &probe, &reason) < 0)
+		return message_from_error(&reason);
+	json_t *found = message_object();
+	message_put_text(found, "version", probe.version);
+	message_put_text(found, "path", probe.path);
+	return found;
 }
 
 /* Looks up each transport and asks it whether it works here. */
@@ -40,22 +54,10 @@ static int agent_probe(struct agent *agent, const struct agent_request *request,
 	(void)agent;
 	size_t i;
 	const json_t *name;
-	json_t *probes = json_object();
-	json_object_set_new(reply->json, "probes", probes);
-	json_array_foreach(json_object_get(request->json, "transports"), i, name)
-	{
-		struct probe probe = { 0 };
-		struct error reason = { 0 };
-		const struct transport *transport =
-			catalog_transport(json_string_value(name), &reason);
-		if (!transport || transport->probe(transport, &probe, &reason) < 0)
-			json_object_set_new(probes, json_string_value(name),
-					    message_from_error(&reason));
-		else
-			json_object_set_new(probes, json_string_value(name),
-					    json_pack("{s:s,s:s}", "version", probe.version, "path",
-						      probe.path));
-	}
+	json_t *probes = message_object();
+	message_put(reply->json, "probes", probes);
+	json_array_foreach(message_member(request->json, "transports"), i, name)
+		message_put(probes, json_string_value(name), probe_one(json_string_value(name)));
 	return i == json_object_size(probes) ? 0
 					     : error_set(err, ERROR_PEER, 0, "a transport twice");
 }
@@ -70,54 +72,58 @@ static int agent_bye(struct agent *agent, const struct agent_request *request,
 	return 0;
 }
 
-static const struct {
-	const char *name;
-	agent_handler *handler;
-} handlers[] = {
-	{ "hello", agent_hello },
-	{ "workspace", agent_workspace },
-	{ "probe", agent_probe },
-	{ "dataset", agent_dataset },
-	{ "manifest-read", agent_manifest_read },
-	{ "manifest-write", agent_manifest_write },
-	{ "shares", agent_shares },
-	{ "cache", agent_cache },
-	{ "ssh-key", agent_ssh_key },
-	{ "ssh-server", agent_ssh_server },
-	{ "ssh-client", agent_ssh_client },
-	{ "prepare", agent_prepare },
-	{ "run", agent_run },
-	{ "end-run", agent_end_run },
-	{ "verify", agent_verify },
-	{ "clean", agent_clean },
-	{ "bye", agent_bye },
+/* Cancel is no request of its own. */
+static agent_handler *const handlers[REQUESTS] = {
+	[REQUEST_HELLO] = agent_hello,
+	[REQUEST_WORKSPACE] = agent_workspace,
+	[REQUEST_PROBE] = agent_probe,
+	[REQUEST_DATASET] = agent_dataset,
+	[REQUEST_MANIFEST_READ] = agent_manifest_read,
+	[REQUEST_MANIFEST_WRITE] = agent_manifest_write,
+	[REQUEST_SHARES] = agent_shares,
+	[REQUEST_CACHE] = agent_cache,
+	[REQUEST_SSH_KEY] = agent_ssh_key,
+	[REQUEST_SSH_SERVER] = agent_ssh_server,
+	[REQUEST_SSH_CLIENT] = agent_ssh_client,
+	[REQUEST_PREPARE] = agent_prepare,
+	[REQUEST_RUN] = agent_run,
+	[REQUEST_END_RUN] = agent_end_run,
+	[REQUEST_VERIFY] = agent_verify,
+	[REQUEST_CLEAN] = agent_clean,
+	[REQUEST_BYE] = agent_bye,
 };
 
-static int dispatch(struct agent *agent, const struct message *message, struct message *reply,
-		    struct error *err)
+static int dispatch(struct agent *agent, enum request what, const struct message *message,
+		    struct message *reply, struct error *err)
 {
-	const char *what = message_text(message->json, "do", "");
-	struct agent_request request = {
+	const struct agent_request request = {
 		.json = message->json,
 		.bytes = message->bytes,
 		.bytes_count = message->bytes_count,
-		.limit = { .deadline_ns = clock_deadline_ns(
-				   message_real(message->json, "deadline_s", REQUEST_DEFAULT_S)),
+		.limit = { .deadline_ns =
+				   clock_deadline_ns(message_real(message->json, "deadline_s")),
 			   .cancel = &agent->cancel },
 	};
-	for (size_t i = 0; i < ARRAY_SIZE(handlers); i++)
-		if (strcmp(handlers[i].name, what) == 0)
-			return handlers[i].handler(agent, &request, reply, err);
-	return error_set(err, ERROR_PEER, 0, "unknown request '%s'", what);
+	if (!agent->greeted && what != REQUEST_HELLO)
+		return error_set(err, ERROR_PEER, 0, "the request '%s' came before 'hello'",
+				 request_name(what));
+	if (handlers[what](agent, &request, reply, err) < 0) {
+		log_line(LOG_WARNING, "%s: %s", request_name(what), err->message);
+		return -1;
+	}
+	return 0;
 }
 
 static int answer(struct agent *agent, const struct message *message, struct error *err)
 {
-	AUTO_MESSAGE reply = { .json = json_object() };
+	AUTO_MESSAGE reply = { .json = message_object() };
 	struct error problem = { 0 };
-	if (dispatch(agent, message, &reply, &problem) < 0) {
-		log_line(LOG_WARNING, "%s: %s", message_text(message->json, "do", "?"),
-			 problem.message);
+	enum request what = REQUESTS;
+	int outcome = request_check_question(message->json, &what, &problem);
+	/* A cancel that came too late to stop anything has nothing to say. */
+	if (outcome == 0 && what == REQUEST_CANCEL)
+		return 0;
+	if (outcome < 0 || dispatch(agent, what, message, &reply, &problem) < 0) {
 		message_free(&reply);
 		reply.json = message_from_error(&problem);
 	}
@@ -133,9 +139,6 @@ static int serve(struct agent *agent, struct error *err)
 		int got = message_receive(agent->input, &message, &patient, err);
 		if (got <= 0)
 			return got;
-		/* A cancel that came too late to stop anything has nothing to say. */
-		if (strcmp(message_text(message.json, "do", ""), "cancel") == 0)
-			continue;
 		if (answer(agent, &message, err) < 0)
 			return -1;
 	}

@@ -16,23 +16,24 @@
 #include "harness/api/dataset.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
+#include "harness/protocol/option_object.h"
 
 #define MANIFEST_PIECE_BYTES (4u << 20)
 
 int agent_workspace(struct agent *agent, const struct agent_request *request, struct message *reply,
 		    struct error *err)
 {
-	const char *location = message_text(request->json, "location", "ram");
+	const char *location = message_text(request->json, "location");
 	uint64_t free_bytes = 0;
 	if (!agent->workspace.data && workspace_add_data(&agent->workspace, location, err) < 0)
 		return -1;
 	int ram = cache_is_ram(agent->workspace.data, err);
 	if (ram < 0 || folder_free_bytes(agent->workspace.data, &free_bytes, err) < 0)
 		return -1;
-	json_object_set_new(reply->json, "data", json_string(agent->workspace.data));
-	json_object_set_new(reply->json, "scratch", json_string(agent->workspace.scratch));
-	json_object_set_new(reply->json, "ram", json_boolean(ram));
-	json_object_set_new(reply->json, "free_bytes", json_integer((json_int_t)free_bytes));
+	message_put_text(reply->json, "data", agent->workspace.data);
+	message_put_text(reply->json, "scratch", agent->workspace.scratch);
+	message_put_flag(reply->json, "ram", ram);
+	message_put_whole(reply->json, "free_bytes", (int64_t)free_bytes);
 	return 0;
 }
 
@@ -69,18 +70,21 @@ static int make_dataset(const void *argument, void *result, const struct io_limi
 	return outcome;
 }
 
-static void describe_manifest(const struct manifest *manifest, json_t *reply)
+static json_t *describe_manifest(const struct manifest *manifest, off_t file_bytes)
 {
 	char digest[MANIFEST_DIGEST_SIZE];
+	json_t *object = message_object();
 	manifest_digest_text(manifest, digest);
-	json_object_set_new(reply, "files", json_integer((json_int_t)manifest->files));
-	json_object_set_new(reply, "folders", json_integer((json_int_t)manifest->folders));
-	json_object_set_new(reply, "links", json_integer((json_int_t)manifest->links));
-	json_object_set_new(reply, "bytes", json_integer((json_int_t)manifest->bytes));
-	json_object_set_new(reply, "entries", json_integer((json_int_t)manifest->count));
-	json_object_set_new(reply, "empty_folders", json_boolean(manifest->empty_folders));
-	json_object_set_new(reply, "odd_names", json_boolean(manifest->odd_names));
-	json_object_set_new(reply, "digest", json_string(digest));
+	message_put_whole(object, "files", (int64_t)manifest->files);
+	message_put_whole(object, "folders", (int64_t)manifest->folders);
+	message_put_whole(object, "links", (int64_t)manifest->links);
+	message_put_whole(object, "bytes", (int64_t)manifest->bytes);
+	message_put_whole(object, "entries", (int64_t)manifest->count);
+	message_put_flag(object, "empty_folders", manifest->empty_folders);
+	message_put_flag(object, "odd_names", manifest->odd_names);
+	message_put_text(object, "digest", digest);
+	message_put_whole(object, "manifest_bytes", file_bytes);
+	return object;
 }
 
 static int load_manifest(struct agent *agent, const char *path, json_t *reply, struct error *err)
@@ -91,8 +95,7 @@ static int load_manifest(struct agent *agent, const char *path, json_t *reply, s
 		return -1;
 	if (stat(path, &status) < 0)
 		return error_system(err, "stat %s", path);
-	describe_manifest(&agent->whole, reply);
-	json_object_set_new(reply, "manifest_bytes", json_integer(status.st_size));
+	message_put(reply, "manifest", describe_manifest(&agent->whole, status.st_size));
 	return 0;
 }
 
@@ -104,18 +107,21 @@ static int parse_dataset_options(const struct dataset *dataset, const json_t *re
 		abort();
 	if (option_defaults(dataset->options, *options, err) < 0)
 		return -1;
-	return option_set_all(dataset->options, *options, message_text(request, "options", ""),
-			      err);
+	return option_object_read(message_member(request, "options"), dataset->options, *options,
+				  err);
 }
 
 int agent_dataset(struct agent *agent, const struct agent_request *request, struct message *reply,
 		  struct error *err)
 {
-	const char *recipe = message_text(request->json, "recipe", "");
+	const char *recipe = message_text(request->json, "recipe");
+	uint64_t seed = 0;
 	const struct dataset *dataset = dataset_find(recipe);
 	if (!dataset)
 		return error_set(err, ERROR_CONFIG, 0, "unknown dataset '%s'", recipe);
 	AUTO_FREE void *options = NULL;
+	if (!text_to_u64(message_text(request->json, "seed"), &seed))
+		return error_set(err, ERROR_PEER, 0, "the dataset's seed is no whole number");
 	if (parse_dataset_options(dataset, request->json, &options, err) < 0)
 		return -1;
 	AUTO_FREE char *manifest_path = path_join(agent->workspace.scratch, "dataset.manifest");
@@ -128,7 +134,7 @@ int agent_dataset(struct agent *agent, const struct agent_request *request, stru
 	const struct make_order order = {
 		.dataset = dataset,
 		.options = options,
-		.seed = (uint64_t)message_whole(request->json, "seed", 1),
+		.seed = seed,
 		.root = root,
 		.manifest_path = manifest_path,
 		.read_root = in_place ? in_place : root,
@@ -140,8 +146,8 @@ int agent_dataset(struct agent *agent, const struct agent_request *request, stru
 	agent_forget_shares(agent);
 	free(agent->dataset_root);
 	agent->dataset_root = in_place ? strdup(in_place) : TAKE_POINTER(root);
-	json_object_set_new(reply->json, "in_place", json_boolean(in_place != NULL));
-	json_object_set_new(reply->json, "users_own", json_boolean(dataset->users_own));
+	message_put_flag(reply->json, "in_place", in_place != NULL);
+	message_put_flag(reply->json, "users_own", dataset->users_own);
 	return load_manifest(agent, manifest_path, reply->json, err);
 }
 
@@ -158,7 +164,7 @@ int agent_manifest_read(struct agent *agent, const struct agent_request *request
 	if (!reply->bytes)
 		abort();
 	ssize_t n = pread(fd, reply->bytes, MANIFEST_PIECE_BYTES,
-			  (off_t)message_whole(request->json, "offset", 0));
+			  (off_t)message_whole(request->json, "offset"));
 	if (n < 0)
 		return error_system(err, "read %s", path);
 	reply->bytes_count = (size_t)n;
@@ -169,13 +175,13 @@ int agent_manifest_write(struct agent *agent, const struct agent_request *reques
 			 struct message *reply, struct error *err)
 {
 	AUTO_FREE char *path = path_join(agent->workspace.scratch, "dataset.manifest");
-	off_t offset = (off_t)message_whole(request->json, "offset", 0);
+	off_t offset = (off_t)message_whole(request->json, "offset");
 	AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || (offset == 0 && ftruncate(fd, 0) < 0) || lseek(fd, offset, SEEK_SET) < 0)
 		return error_system(err, "open %s", path);
 	if (io_write_full(fd, request->bytes, request->bytes_count, &request->limit, err) < 0)
 		return -1;
-	if (!json_is_true(json_object_get(request->json, "last")))
+	if (!message_flag(request->json, "last"))
 		return 0;
 	agent_forget_shares(agent);
 	return load_manifest(agent, path, reply->json, err);
@@ -265,21 +271,17 @@ static int stage_if_new(struct agent *agent, const struct io_limit *limit, struc
 int agent_shares(struct agent *agent, const struct agent_request *request, struct message *reply,
 		 struct error *err)
 {
-	json_int_t instances = message_whole(request->json, "instances", 1);
-	if (instances < 1 || instances > HALF_INSTANCES_MAX)
-		return error_set(err, ERROR_CONFIG, 0, "instances = %lld is out of range: 1 to %d",
-				 (long long)instances, HALF_INSTANCES_MAX);
-	if ((size_t)instances != agent->instances &&
-	    cut_shares(agent, (size_t)instances, err) < 0) {
+	size_t instances = (size_t)message_whole(request->json, "instances");
+	if (instances != agent->instances && cut_shares(agent, instances, err) < 0) {
 		agent_forget_shares(agent);
 		return -1;
 	}
 	if (stage_if_new(agent, &request->limit, err) < 0)
 		return -1;
-	json_t *roots = json_array();
+	json_t *roots = message_list();
 	for (size_t i = 0; i < agent->instances; i++)
-		json_array_append_new(roots, json_string(agent->roots[i]));
-	json_object_set_new(reply->json, "roots", roots);
+		message_append_text(roots, agent->roots[i]);
+	message_put(reply->json, "roots", roots);
 	return 0;
 }
 
@@ -306,7 +308,7 @@ int agent_cache(struct agent *agent, const struct agent_request *request, struct
 	double resident_pct = 0;
 	const struct cache_order order = {
 		.agent = agent,
-		.drop = strcmp(message_text(request->json, "mode", "warm"), "cold") == 0,
+		.drop = strcmp(message_text(request->json, "mode"), "cold") == 0,
 	};
 	if (!agent->dataset_root)
 		return error_set(err, ERROR_PEER, 0, "there is no dataset at this end");
@@ -317,7 +319,7 @@ int agent_cache(struct agent *agent, const struct agent_request *request, struct
 	if (job_run(&job, &resident_pct, &request->limit, err) < 0)
 		return -1;
 	if (order.drop)
-		json_object_set_new(reply->json, "resident_pct", json_real(resident_pct));
+		message_put_real(reply->json, "resident_pct", resident_pct);
 	return 0;
 }
 
@@ -349,7 +351,7 @@ int agent_verify(struct agent *agent, const struct agent_request *request, struc
 	uint64_t bytes = 0;
 	const struct verify_order order = {
 		.agent = agent,
-		.preserve = (enum preserve)message_whole(request->json, "preserve", PRESERVE_MODE),
+		.preserve = agent_preserve(request->json),
 	};
 	if (agent->side != XFER_SINK || agent->instances == 0)
 		return error_set(err, ERROR_PEER, 0, "there is no copy at this end");
@@ -359,7 +361,7 @@ int agent_verify(struct agent *agent, const struct agent_request *request, struc
 				 .result_size = sizeof(bytes) };
 	if (job_run(&job, &bytes, &request->limit, err) < 0)
 		return -1;
-	json_object_set_new(reply->json, "bytes", json_integer((json_int_t)bytes));
+	message_put_whole(reply->json, "bytes", (int64_t)bytes);
 	return 0;
 }
 

@@ -1,7 +1,6 @@
 /* An agent's requests about one run: get its half ready, run it, forget it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/base/log.h"
+#include "harness/protocol/option_object.h"
 #include "transports/catalog.h"
 
 static int parse_token(const char *hex, struct token *token, struct error *err)
@@ -24,16 +24,26 @@ static int parse_token(const char *hex, struct token *token, struct error *err)
 	return 0;
 }
 
-static int parse_endpoint(const json_t *object, struct endpoint *endpoint)
+static void read_endpoint(const json_t *object, struct endpoint *endpoint)
 {
-	text_copy(endpoint->host, sizeof(endpoint->host), message_text(object, "host", ""));
-	endpoint->port = (uint16_t)message_whole(object, "port", 0);
-	return 0;
+	text_copy(endpoint->host, sizeof(endpoint->host), message_text(object, "host"));
+	endpoint->port = (uint16_t)message_whole(object, "port");
 }
 
-static char *copy_or_null(const char *string)
+static json_t *endpoint_object(const char *host, uint16_t port)
 {
-	return string ? strdup(string) : NULL;
+	json_t *object = message_object();
+	message_put_text(object, "host", host);
+	message_put_whole(object, "port", port);
+	return object;
+}
+
+static char *copy(const char *string)
+{
+	char *copied = strdup(string);
+	if (!copied)
+		abort();
+	return copied;
 }
 
 /* Workers of one half must not find each other's files. */
@@ -48,32 +58,53 @@ static char *worker_folder(const char *run_folder, size_t i, struct error *err)
 	return text_take(&path);
 }
 
+/* One of each for every worker, and at the driving end what the listening one published. */
+static int check_lists(const struct agent *agent, const struct half_plan *plan,
+		       const json_t *request, struct error *err)
+{
+	static const char *const lists[] = { "tokens", "source_roots", "sink_roots", "endpoints" };
+	bool drives = plan->transport->driver == plan->side;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		bool wanted = drives || strcmp(lists[i], "endpoints") != 0;
+		const json_t *list = json_object_get(request, lists[i]);
+		if (wanted && json_array_size(list) != agent->instances)
+			return error_set(err, ERROR_PEER, 0,
+					 "the request 'prepare': '%s' has %zu items for %zu "
+					 "workers",
+					 lists[i], json_array_size(list), agent->instances);
+	}
+	if (drives && !json_object_get(request, "link"))
+		return error_set(err, ERROR_PEER, 0, "the request 'prepare': 'link' is missing");
+	return 0;
+}
+
+static const char *text_at(const json_t *request, const char *key, size_t i)
+{
+	return json_string_value(json_array_get(message_member(request, key), i));
+}
+
 static int fill_share(const struct agent *agent, const json_t *request, size_t i,
 		      struct half_share *share, struct error *err)
 {
-	const json_t *tokens = json_object_get(request, "tokens");
-	const json_t *endpoints = json_object_get(request, "endpoints");
-	const json_t *sources = json_object_get(request, "source_roots");
-	const json_t *sinks = json_object_get(request, "sink_roots");
+	const json_t *endpoint = json_array_get(json_object_get(request, "endpoints"), i);
 	share->files = agent_share(agent, i);
-	share->root = strdup(agent->roots[i]);
-	share->source_root = copy_or_null(json_string_value(json_array_get(sources, i)));
-	share->sink_root = copy_or_null(json_string_value(json_array_get(sinks, i)));
-	if (!share->root || !share->source_root || !share->sink_root)
-		return error_set(err, ERROR_PEER, 0, "a run without folders");
-	parse_endpoint(json_array_get(endpoints, i), &share->endpoint);
-	return parse_token(json_string_value(json_array_get(tokens, i)), &share->token, err);
+	share->root = copy(agent->roots[i]);
+	share->source_root = copy(text_at(request, "source_roots", i));
+	share->sink_root = copy(text_at(request, "sink_roots", i));
+	if (endpoint)
+		read_endpoint(endpoint, &share->endpoint);
+	return parse_token(text_at(request, "tokens", i), &share->token, err);
 }
 
-static int parse_options(const struct transport *transport, const char *string, void **options,
-			 struct error *err)
+static int read_options(const struct transport *transport, const json_t *object, void **options,
+			struct error *err)
 {
 	*options = calloc(1, transport->options_size + 1);
 	if (!*options)
 		abort();
 	if (option_defaults(transport->options, *options, err) < 0)
 		return -1;
-	return option_set_all(transport->options, *options, string, err);
+	return option_object_read(object, transport->options, *options, err);
 }
 
 static char *run_folder(struct agent *agent, struct error *err)
@@ -92,27 +123,37 @@ static bool needs_server(const struct transport *transport)
 	return transport->needs && transport->needs[0];
 }
 
+enum preserve agent_preserve(const json_t *request)
+{
+	const char *word = message_text(request, "preserve");
+	int preserve = 0;
+	while (preserve_names[preserve] && strcmp(preserve_names[preserve], word) != 0)
+		preserve++;
+	return (enum preserve)preserve;
+}
+
 /* What must be known of the run, from the request; the caller frees it through half_close. */
 static int fill_plan(struct agent *agent, const json_t *request, struct half_plan *plan,
 		     struct error *err)
 {
 	const struct transport *transport =
-		catalog_transport(message_text(request, "transport", ""), err);
+		catalog_transport(message_text(request, "transport"), err);
 	if (!transport)
 		return -1;
 	plan->transport = transport;
 	plan->side = agent->side;
-	plan->preserve = (enum preserve)message_whole(request, "preserve", PRESERVE_MODE);
-	plan->timeout_s = message_real(request, "timeout_s", 600);
-	plan->flush = json_is_true(json_object_get(request, "flush"));
-	plan->open_listener = json_is_true(json_object_get(request, "open_listener"));
-	plan->bind_host = strdup(message_text(request, "bind_host", "127.0.0.1"));
-	plan->peer_host = strdup(message_text(request, "peer_host", "127.0.0.1"));
-	parse_endpoint(json_object_get(request, "link"), &plan->link);
-	if (parse_options(transport, message_text(request, "options", ""), &plan->options, err) <
-		    0 ||
-	    parse_token(message_text(request, "token", ""), &plan->token, err) < 0)
+	plan->preserve = agent_preserve(request);
+	plan->timeout_s = message_real(request, "timeout_s");
+	plan->flush = message_flag(request, "flush");
+	plan->open_listener = message_flag(request, "open_listener");
+	plan->bind_host = copy(message_text(request, "bind_host"));
+	plan->peer_host = copy(message_text(request, "peer_host"));
+	if (check_lists(agent, plan, request, err) < 0 ||
+	    read_options(transport, message_member(request, "options"), &plan->options, err) < 0 ||
+	    parse_token(message_text(request, "token"), &plan->token, err) < 0)
 		return -1;
+	if (json_object_get(request, "link"))
+		read_endpoint(message_member(request, "link"), &plan->link);
 	plan->scratch = run_folder(agent, err);
 	if (!plan->scratch)
 		return -1;
@@ -132,8 +173,7 @@ static int fill_plan(struct agent *agent, const json_t *request, struct half_pla
 /* A worker at the server's own end sees the server from there. */
 static const struct service *own_service(struct agent *agent)
 {
-	static struct service service;
-	service = (struct service){
+	agent->own_service = (struct service){
 		.name = agent->server.kind ? agent->server.kind->name : "",
 		.host = "",
 		.user = agent->server.user,
@@ -141,7 +181,7 @@ static const struct service *own_service(struct agent *agent)
 		.mac = "",
 		.scratch = agent->workspace.scratch,
 	};
-	return &service;
+	return &agent->own_service;
 }
 
 static void connect_service(struct agent *agent, struct half_plan *plan)
@@ -174,21 +214,18 @@ static int make_copy_folders(const struct agent *agent, struct error *err)
 
 static void describe_ready(const struct agent *agent, uint16_t link_port, json_t *reply)
 {
-	json_t *endpoints = json_array();
+	json_t *endpoints = message_list();
 	for (size_t i = 0; i < agent->half.plan.instances; i++) {
 		const struct endpoint *endpoint = &agent->half.workers[i].endpoint;
-		json_array_append_new(endpoints, json_pack("{s:s,s:i}", "host", endpoint->host,
-							   "port", endpoint->port));
+		message_append(endpoints, endpoint_object(endpoint->host, endpoint->port));
 	}
-	json_object_set_new(reply, "endpoints", endpoints);
+	message_put(reply, "endpoints", endpoints);
 	AUTO_TEXT command = { 0 };
 	if (agent->half.plan.transport->driver == agent->side)
 		half_command(&agent->half, &command);
 	if (command.length)
-		json_object_set_new(reply, "command", json_string(command.data));
-	json_object_set_new(
-		reply, "link",
-		json_pack("{s:s,s:i}", "host", agent->half.plan.bind_host, "port", link_port));
+		message_put_text(reply, "command", command.data);
+	message_put(reply, "link", endpoint_object(agent->half.plan.bind_host, link_port));
 }
 
 int agent_prepare(struct agent *agent, const struct agent_request *request, struct message *reply,
@@ -219,42 +256,32 @@ int agent_prepare(struct agent *agent, const struct agent_request *request, stru
 	return 0;
 }
 
-static void set_real(json_t *object, const char *key, double value)
-{
-	if (!isnan(value))
-		json_object_set_new(object, key, json_real(value));
-}
-
 static void describe_result(const struct half_result *result, json_t *reply)
 {
-	json_object_set_new(reply, "start_utc", json_string(result->start_utc));
-	set_real(reply, "total_s", result->total_s);
-	set_real(reply, "setup_s", result->setup_s);
-	set_real(reply, "host_pct", result->host_pct);
+	message_put_text(reply, "start_utc", result->start_utc);
+	message_put_real(reply, "total_s", result->total_s);
+	message_put_real(reply, "setup_s", result->setup_s);
+	message_put_real(reply, "host_pct", result->host_pct);
 	if (result->usage_known) {
-		set_real(reply, "user_s", result->usage.user_s);
-		set_real(reply, "system_s", result->usage.system_s);
-		json_object_set_new(reply, "voluntary", json_integer(result->usage.voluntary));
-		json_object_set_new(reply, "involuntary", json_integer(result->usage.involuntary));
-		json_object_set_new(reply, "minor_faults",
-				    json_integer(result->usage.minor_faults));
-		json_object_set_new(reply, "major_faults",
-				    json_integer(result->usage.major_faults));
-		json_object_set_new(reply, "maxrss_bytes",
-				    json_integer(result->usage.maxrss_bytes));
+		message_put_real(reply, "user_s", result->usage.user_s);
+		message_put_real(reply, "system_s", result->usage.system_s);
+		message_put_whole(reply, "voluntary", result->usage.voluntary);
+		message_put_whole(reply, "involuntary", result->usage.involuntary);
+		message_put_whole(reply, "minor_faults", result->usage.minor_faults);
+		message_put_whole(reply, "major_faults", result->usage.major_faults);
+		message_put_whole(reply, "maxrss_bytes", result->usage.maxrss_bytes);
 	}
-	json_object_set_new(reply, "counted_bytes",
-			    json_integer((json_int_t)result->counted_bytes));
+	message_put_whole(reply, "counted_bytes", (int64_t)result->counted_bytes);
 	if (result->io_calls > 0)
-		json_object_set_new(reply, "io_calls", json_integer((json_int_t)result->io_calls));
-	json_object_set_new(reply, "streams", json_integer(result->streams));
-	json_object_set_new(reply, "cipher", json_string(result->cipher));
-	json_object_set_new(reply, "mac", json_string(result->mac));
+		message_put_whole(reply, "io_calls", (int64_t)result->io_calls);
+	message_put_whole(reply, "streams", result->streams);
+	message_put_text(reply, "cipher", result->cipher);
+	message_put_text(reply, "mac", result->mac);
 	if (result->error.kind == ERROR_NONE)
 		return;
 	json_t *failure = message_from_error(&result->error);
-	json_object_set(reply, "failure", json_object_get(failure, "error"));
-	json_object_set_new(reply, "failure_ns", json_integer(result->error_ns));
+	message_put(reply, "failure", json_incref(json_object_get(failure, "error")));
+	message_put_whole(reply, "failure_ns", result->error_ns);
 	json_decref(failure);
 }
 

@@ -10,13 +10,13 @@ int agent_ssh_key(struct agent *agent, const struct agent_request *request, stru
 	AUTO_FREE char *key = NULL;
 	if (ssh_client_key(agent->workspace.scratch, &key, &request->limit, err) < 0)
 		return -1;
-	json_object_set_new(reply->json, "public_key", json_string(key));
+	message_put_text(reply->json, "public_key", key);
 	return 0;
 }
 
 static const struct ssh_kind *find_kind(const json_t *request, struct error *err)
 {
-	const char *name = message_text(request, "service", "sshd");
+	const char *name = message_text(request, "service");
 	const struct ssh_kind *kind = ssh_kind_find(name);
 	if (!kind)
 		error_set(err, ERROR_CONFIG, 0, "there is no server named '%s'", name);
@@ -39,10 +39,10 @@ int agent_ssh_server(struct agent *agent, const struct agent_request *request,
 		return -1;
 	const struct ssh_server_spec spec = {
 		.kind = kind,
-		.host = message_text(request->json, "host", "127.0.0.1"),
-		.authorized_key = message_text(request->json, "public_key", ""),
-		.cipher = message_text(request->json, "cipher", ""),
-		.mac = message_text(request->json, "mac", ""),
+		.host = message_text(request->json, "host"),
+		.authorized_key = message_text(request->json, "public_key"),
+		.cipher = message_text(request->json, "cipher"),
+		.mac = message_text(request->json, "mac"),
 		.scratch = agent->workspace.scratch,
 		.id = agent->workspace.id,
 		.linefill = program,
@@ -56,13 +56,14 @@ int agent_ssh_server(struct agent *agent, const struct agent_request *request,
 		agent->server_running = false;
 		return -1;
 	}
-	const struct ssh_server *server = &agent->server;
-	json_object_set_new(reply->json, "port", json_integer(server->keeper.port));
-	json_object_set_new(reply->json, "user", json_string(server->user));
-	json_object_set_new(reply->json, "host_key", json_string(server->host_key));
-	json_object_set_new(reply->json, "version", json_string(server->version));
-	json_object_set_new(reply->json, "program", json_string(program));
-	json_object_set_new(reply->json, "scratch", json_string(agent->workspace.scratch));
+	json_t *server = message_object();
+	message_put_whole(server, "port", agent->server.keeper.port);
+	message_put_text(server, "user", agent->server.user);
+	message_put_text(server, "host_key", agent->server.host_key);
+	message_put_text(server, "version", agent->server.version);
+	message_put_text(server, "program", program);
+	message_put_text(server, "scratch", agent->workspace.scratch);
+	message_put(reply->json, "server", server);
 	return 0;
 }
 
@@ -72,21 +73,22 @@ int agent_ssh_client(struct agent *agent, const struct agent_request *request,
 	const struct ssh_kind *kind = find_kind(request->json, err);
 	if (!kind)
 		return -1;
+	const json_t *server = message_member(request->json, "server");
 	const struct ssh_server_facts facts = {
 		.kind = kind,
-		.host = message_text(request->json, "host", "127.0.0.1"),
-		.port = (uint16_t)message_whole(request->json, "port", 0),
-		.user = message_text(request->json, "user", ""),
-		.host_key = message_text(request->json, "host_key", ""),
-		.cipher = message_text(request->json, "cipher", ""),
-		.mac = message_text(request->json, "mac", ""),
-		.program = message_text(request->json, "program", ""),
-		.scratch = message_text(request->json, "scratch", ""),
+		.host = message_text(request->json, "host"),
+		.port = (uint16_t)message_whole(server, "port"),
+		.user = message_text(server, "user"),
+		.host_key = message_text(server, "host_key"),
+		.cipher = message_text(request->json, "cipher"),
+		.mac = message_text(request->json, "mac"),
+		.program = message_text(server, "program"),
+		.scratch = message_text(server, "scratch"),
 	};
 	if (ssh_client_setup(&agent->client, agent->workspace.scratch, &facts, err) < 0 ||
 	    ssh_client_preflight(&agent->client, &request->limit, err) < 0)
 		return -1;
-	json_object_set_new(reply->json, "cipher", json_string(agent->client.negotiated_cipher));
-	json_object_set_new(reply->json, "mac", json_string(agent->client.negotiated_mac));
+	message_put_text(reply->json, "cipher", agent->client.negotiated_cipher);
+	message_put_text(reply->json, "mac", agent->client.negotiated_mac);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "harness/agent/half.h"
 #include "harness/agent/workspace.h"
 #include "harness/protocol/message.h"
+#include "harness/protocol/request.h"
 #include "harness/services/ssh_client.h"
 #include "harness/services/ssh_server.h"
 
@@ -15,6 +16,7 @@ struct agent {
 	struct cancel cancel; /* its descriptor is the input */
 	struct workspace workspace;
 	enum xfer_side side;
+	bool greeted; /* hello was said */
 	bool leaving;
 
 	struct manifest whole;   /* the dataset */
@@ -27,6 +29,7 @@ struct agent {
 	bool server_running;
 	struct ssh_server server;
 	struct ssh_client client;
+	struct service own_service; /* the server as workers at this, its own, end see it */
 
 	bool half_active;
 	struct half half;
@@ -40,8 +43,8 @@ struct agent_request {
 	struct io_limit limit; /* from the request's deadline_s, and the agent's cancel */
 };
 
-/* Each fills reply->json (an object made by the caller) or fails with an error, which becomes the
- * reply. */
+/* What json carries was held to the table in harness/protocol/request.c. Each fills reply->json (an
+ * object made by the caller) or fails with an error, which becomes the reply. */
 typedef int agent_handler(struct agent *agent, const struct agent_request *request,
 			  struct message *reply, struct error *err);
 
@@ -52,6 +55,8 @@ agent_handler agent_prepare, agent_run, agent_end_run;           /* agent_run.c 
 
 /* The share's manifest. */
 const struct manifest *agent_share(const struct agent *agent, size_t i);
+/* "preserve" of a request. */
+enum preserve agent_preserve(const json_t *request);
 void agent_forget_shares(struct agent *agent);
 void agent_forget_run(struct agent *agent);
 /* The agent's own descriptors, which its children close; ends with -1. */

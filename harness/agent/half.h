@@ -10,9 +10,10 @@
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
 #include "harness/base/usage.h"
+#include "harness/protocol/request.h"
 #include "harness/services/service.h"
 
-#define HALF_INSTANCES_MAX 64
+#define HALF_INSTANCES_MAX REQUEST_INSTANCES_MAX
 
 /* What one worker is given. */
 struct half_share {

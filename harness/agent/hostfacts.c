@@ -9,6 +9,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/base/text.h"
+#include "harness/protocol/message.h"
 
 /* The value of the first line that starts with key, up to the separator, quotes and blanks cut. */
 static void first_value(const char *path, const char *key, char separator, char *value, size_t size)
@@ -43,14 +44,14 @@ int hostfacts_collect(json_t *facts, struct error *err)
 	snprintf(kernel, sizeof(kernel), "%s %s %s", name.sysname, name.release, name.machine);
 	first_value("/proc/cpuinfo", "model name", ':', cpu, sizeof(cpu));
 	first_value("/etc/os-release", "PRETTY_NAME", '=', os, sizeof(os));
-	json_object_set_new(facts, "hostname", json_string(name.nodename));
-	json_object_set_new(facts, "kernel", json_string(kernel));
-	json_object_set_new(facts, "os", json_string(os));
-	json_object_set_new(facts, "cpu_model", json_string(cpu));
-	json_object_set_new(facts, "cpus", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-	json_object_set_new(facts, "memory_bytes",
-			    json_integer((json_int_t)((uint64_t)info.totalram * info.mem_unit)));
-	json_object_set_new(facts, "linefill_version", json_string(LINEFILL_VERSION));
-	json_object_set_new(facts, "user_id", json_integer(geteuid()));
+	message_put_text(facts, "hostname", name.nodename);
+	message_put_text(facts, "kernel", kernel);
+	message_put_text(facts, "os", os);
+	message_put_text(facts, "cpu_model", cpu);
+	message_put_whole(facts, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	message_put_whole(facts, "memory_bytes",
+			  (int64_t)((uint64_t)info.totalram * info.mem_unit));
+	message_put_text(facts, "linefill_version", LINEFILL_VERSION);
+	message_put_whole(facts, "user_id", geteuid());
 	return 0;
 }

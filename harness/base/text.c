@@ -83,9 +83,9 @@ void text_copy(char *to, size_t size, const char *from)
 	to[length] = '\0';
 }
 
-/* Length in bytes of the well-formed UTF-8 sequence at s that is safe to show, or 0. */
-static size_t utf8_length(const unsigned char *s)
+size_t text_utf8_length(const char *string)
 {
+	const unsigned char *s = (const unsigned char *)string;
 	if (s[0] < 0x80)
 		return s[0] >= 0x20 && s[0] != 0x7f;
 	size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
@@ -104,18 +104,18 @@ static size_t utf8_length(const unsigned char *s)
 
 void text_escape_terminal(char *to, size_t size, const char *from)
 {
-	const unsigned char *s = (const unsigned char *)from;
 	size_t used = 0;
 	if (size == 0)
 		return;
-	while (*s) {
+	for (const char *s = from; *s;) {
 		char piece[8];
-		size_t length = utf8_length(s);
+		size_t length = text_utf8_length(s);
 		size_t taken = length ? length : 1;
 		if (length)
 			memcpy(piece, s, length);
 		else
-			length = (size_t)snprintf(piece, sizeof(piece), "\\x%02x", *s);
+			length = (size_t)snprintf(piece, sizeof(piece), "\\x%02x",
+						  (unsigned char)*s);
 		if (used + length >= size)
 			break;
 		memcpy(to + used, piece, length);

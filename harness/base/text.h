@@ -28,6 +28,9 @@ void text_free(struct text *text);
 
 /* Copies with truncation; always terminated when size > 0. */
 void text_copy(char *to, size_t size, const char *from);
+/* Length in bytes of the well-formed UTF-8 sequence at the string's start that is safe to show, or
+ * 0. */
+size_t text_utf8_length(const char *string);
 /* Control bytes, DEL and invalid UTF-8 become \xNN, so that a name cannot drive a terminal. */
 void text_escape_terminal(char *to, size_t size, const char *from);
 /* White space cut from both ends, in place; returns the start. */

@@ -73,9 +73,11 @@ static int check_probe(const struct conduct *conduct, const struct study_case *i
 	for (int i = 0; i < 2; i++) {
 		const json_t *probe = json_object_get(conduct->probes[i], item->transport_name);
 		const json_t *error = json_object_get(probe, "error");
-		if (error)
-			return error_set(err, error_kind_from_name(message_text(error, "kind", "")),
-					 0, "%s: %s", sides[i], message_text(error, "message", ""));
+		if (!probe)
+			return error_set(err, ERROR_PEER, 0, "%s: nothing was said of %s", sides[i],
+					 item->transport_name);
+		if (error && message_take_error(error, err) < 0)
+			return error_wrap(err, "%s", sides[i]);
 	}
 	return 0;
 }
@@ -157,9 +159,9 @@ static void check_cases(struct conduct *conduct)
 static void version_text(const struct conduct *conduct, const char *name, char *to, size_t size)
 {
 	const char *source =
-		message_text(json_object_get(conduct->probes[XFER_SOURCE], name), "version", "");
+		message_text_or(json_object_get(conduct->probes[XFER_SOURCE], name), "version", "");
 	const char *sink =
-		message_text(json_object_get(conduct->probes[XFER_SINK], name), "version", "");
+		message_text_or(json_object_get(conduct->probes[XFER_SINK], name), "version", "");
 	if (strcmp(source, sink) == 0)
 		text_copy(to, size, source);
 	else

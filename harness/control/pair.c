@@ -6,8 +6,10 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
+#include "harness/protocol/option_object.h"
 
 #define SHORT_S 60.0
+#define PROBE_S 120.0
 /* See pair_work_s. */
 #define PASS_S           60.0
 #define SLOW_BYTES_PER_S 20e6
@@ -68,13 +70,16 @@ void pair_close(struct pair *pair)
 static int say_hello(struct pair *pair, struct pair_side *side, const struct cancel *cancel,
 		     struct error *err)
 {
-	json_t *folders = json_array();
+	json_t *folders = message_list();
+	json_t *request = message_object();
 	for (size_t i = 0; pair->tool_folders && pair->tool_folders[i]; i++)
-		json_array_append_new(folders, json_string(pair->tool_folders[i]));
-	json_t *request = json_pack("{s:s,s:o}", "side", side->peer.name, "tools", folders);
-	if (peer_ask(&side->peer, "hello", request, SHORT_S, cancel, err) < 0)
+		message_append_text(folders, pair->tool_folders[i]);
+	request_introduce(request);
+	message_put_text(request, "side", side->peer.name);
+	message_put(request, "tools", folders);
+	if (peer_ask(&side->peer, REQUEST_HELLO, request, SHORT_S, cancel, err) < 0)
 		return -1;
-	side->facts = json_incref(side->peer.reply.json);
+	side->facts = json_incref(json_object_get(side->peer.reply.json, "facts"));
 	return 0;
 }
 
@@ -84,11 +89,12 @@ static int make_folders(const struct study *study, struct pair_side *side,
 	const char *location = study->place.location;
 	if (side->peer.side == XFER_SINK && study->place.target[0])
 		location = study->place.target;
-	json_t *request = json_pack("{s:s}", "location", location);
-	if (peer_ask(&side->peer, "workspace", request, SHORT_S, cancel, err) < 0)
+	json_t *request = message_object();
+	message_put_text(request, "location", location);
+	if (peer_ask(&side->peer, REQUEST_WORKSPACE, request, SHORT_S, cancel, err) < 0)
 		return -1;
-	side->data = strdup(message_text(side->peer.reply.json, "data", ""));
-	side->ram = json_is_true(json_object_get(side->peer.reply.json, "ram"));
+	side->data = strdup(message_text(side->peer.reply.json, "data"));
+	side->ram = message_flag(side->peer.reply.json, "ram");
 	return 0;
 }
 
@@ -109,67 +115,84 @@ static int launch(struct pair *pair, struct pair_side *side, const struct cancel
 
 /* ---- the data ---- */
 
+static json_t *dataset_request(const struct study *study)
+{
+	AUTO_TEXT seed = { 0 };
+	json_t *request = message_object();
+	text_addf(&seed, "%llu", (unsigned long long)study->settings.seed);
+	message_put_text(request, "recipe", study->dataset->name);
+	message_put(request, "options",
+		    option_object(study->dataset->options, study->dataset_options));
+	message_put_text(request, "seed", text_string(&seed));
+	return request;
+}
+
+static void take_manifest(const json_t *object, struct pair_dataset *dataset)
+{
+	dataset->totals = (struct manifest){
+		.count = (size_t)message_whole(object, "entries"),
+		.files = (uint64_t)message_whole(object, "files"),
+		.folders = (uint64_t)message_whole(object, "folders"),
+		.links = (uint64_t)message_whole(object, "links"),
+		.bytes = (uint64_t)message_whole(object, "bytes"),
+		.empty_folders = message_flag(object, "empty_folders"),
+		.odd_names = message_flag(object, "odd_names"),
+	};
+	text_copy(dataset->digest, sizeof(dataset->digest), message_text(object, "digest"));
+	dataset->manifest_bytes = (uint64_t)message_whole(object, "manifest_bytes");
+}
+
 static int make_dataset(struct pair *pair, const struct cancel *cancel, struct error *err)
 {
 	const struct study *study = pair->study;
 	struct pair_side *source = &pair->sides[XFER_SOURCE];
-	AUTO_TEXT options = { 0 };
-	option_format(study->dataset->options, study->dataset_options, false, &options);
-	json_t *request =
-		json_pack("{s:s,s:s,s:I}", "recipe", study->dataset->name, "options",
-			  text_string(&options), "seed", (json_int_t)study->settings.seed);
-	if (!request)
-		return error_set(err, ERROR_CONFIG, 0, "the dataset's options are not UTF-8");
 	const double limit_s = pair_work_s(study->dataset_estimate.files,
 					   study->dataset_estimate.bytes, DATASET_PASSES);
-	if (peer_ask(&source->peer, "dataset", request, limit_s, cancel, err) < 0)
+	if (peer_ask(&source->peer, REQUEST_DATASET, dataset_request(study), limit_s, cancel, err) <
+	    0)
 		return error_wrap(err, "dataset");
 	const json_t *reply = source->peer.reply.json;
-	struct manifest *totals = &pair->dataset.totals;
-	*totals = (struct manifest){
-		.count = (size_t)message_whole(reply, "entries", 0),
-		.files = (uint64_t)message_whole(reply, "files", 0),
-		.folders = (uint64_t)message_whole(reply, "folders", 0),
-		.links = (uint64_t)message_whole(reply, "links", 0),
-		.bytes = (uint64_t)message_whole(reply, "bytes", 0),
-		.empty_folders = json_is_true(json_object_get(reply, "empty_folders")),
-		.odd_names = json_is_true(json_object_get(reply, "odd_names")),
-	};
-	text_copy(pair->dataset.digest, sizeof(pair->dataset.digest),
-		  message_text(reply, "digest", ""));
-	pair->dataset.in_place = json_is_true(json_object_get(reply, "in_place"));
-	pair->dataset.users_own = json_is_true(json_object_get(reply, "users_own"));
-	pair->dataset.manifest_bytes = (uint64_t)message_whole(reply, "manifest_bytes", 0);
+	take_manifest(message_member(reply, "manifest"), &pair->dataset);
+	pair->dataset.in_place = message_flag(reply, "in_place");
+	pair->dataset.users_own = message_flag(reply, "users_own");
 	source->ready = true;
 	return 0;
 }
 
+static json_t *at_offset(uint64_t offset)
+{
+	json_t *request = message_object();
+	message_put_whole(request, "offset", (int64_t)offset);
+	return request;
+}
+
 static int carry_manifest(struct pair *pair, const struct cancel *cancel, struct error *err)
 {
-	struct pair_side *source = &pair->sides[XFER_SOURCE];
-	struct pair_side *sink = &pair->sides[XFER_SINK];
-	struct peer *peers[] = { &sink->peer };
+	struct peer *source = &pair->sides[XFER_SOURCE].peer;
+	struct peer *sink = &pair->sides[XFER_SINK].peer;
 	uint64_t offset = 0;
 	do {
-		const struct io_limit limit = peer_limit(SHORT_S, cancel);
-		json_t *request = json_pack("{s:I}", "offset", (json_int_t)offset);
-		if (peer_ask(&source->peer, "manifest-read", request, SHORT_S, cancel, err) < 0)
+		if (peer_ask(source, REQUEST_MANIFEST_READ, at_offset(offset), SHORT_S, cancel,
+			     err) < 0)
 			return -1;
-		struct message *piece = &source->peer.reply;
+		struct message *piece = &source->reply;
 		bool last = offset + piece->bytes_count >= pair->dataset.manifest_bytes;
 		if (piece->bytes_count == 0 && !last)
 			return error_set(err, ERROR_PEER, 0, "the manifest is shorter than it was");
-		request = json_pack("{s:I,s:b,s:f}", "offset", (json_int_t)offset, "last", last,
-				    "deadline_s", SHORT_S);
-		if (peer_start_bytes(&sink->peer, "manifest-write", request, piece->bytes,
-				     piece->bytes_count, err) < 0 ||
-		    peer_wait(peers, 1, &limit, err) < 0)
+		const struct peer_question question = { .what = REQUEST_MANIFEST_WRITE,
+							.members = at_offset(offset),
+							.seconds = SHORT_S,
+							.bytes = piece->bytes,
+							.bytes_count = piece->bytes_count };
+		message_put_flag(question.members, "last", last);
+		if (peer_call(sink, &question, cancel, err) < 0)
 			return -1;
 		offset += piece->bytes_count;
 	} while (offset < pair->dataset.manifest_bytes);
-	if (strcmp(message_text(sink->peer.reply.json, "digest", ""), pair->dataset.digest) != 0)
+	const json_t *manifest = json_object_get(sink->reply.json, "manifest");
+	if (!manifest || strcmp(message_text(manifest, "digest"), pair->dataset.digest) != 0)
 		return error_set(err, ERROR_PEER, 0, "the manifest changed on its way to the sink");
-	sink->ready = true;
+	pair->sides[XFER_SINK].ready = true;
 	return 0;
 }
 
@@ -191,41 +214,31 @@ int pair_ready(struct pair *pair, const struct cancel *cancel, struct error *err
 
 /* ---- what runs need ---- */
 
-/* The same request to both ends at once. */
-static int call_both(struct pair *pair, const char *what, const json_t *request, double seconds,
+/* The same request to both ends at once. Takes over members. */
+static int call_both(struct pair *pair, const struct peer_question *question,
 		     const struct cancel *cancel, struct error *err)
 {
 	struct peer *peers[] = { &pair->sides[XFER_SOURCE].peer, &pair->sides[XFER_SINK].peer };
-	const struct io_limit limit = peer_limit(seconds, cancel);
-	for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
-		json_t *copied = json_deep_copy(request);
-		json_object_set_new(copied, "deadline_s", json_real(seconds));
-		if (peer_start(peers[i], what, copied, err) < 0) {
-			/* Leave no request out. */
-			struct error ignored;
-			if (i > 0 && peer_wait(peers, i, &limit, &ignored) < 0)
-				return -1;
-			return -1;
-		}
-	}
-	return peer_wait(peers, ARRAY_SIZE(peers), &limit, err);
+	return peer_ask_all(peers, ARRAY_SIZE(peers), question, cancel, err);
 }
 
 int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2], struct error *err)
 {
-	json_t *names = json_object(); /* as a set */
-	json_t *list = json_array();
+	json_t *names = message_object(); /* as a set */
+	json_t *list = message_list();
 	for (size_t i = 0; i < pair->study->cases_count; i++) {
 		const char *name = pair->study->cases[i].transport_name;
 		if (json_object_get(names, name))
 			continue;
-		json_object_set_new(names, name, json_true());
-		json_array_append_new(list, json_string(name));
+		message_put_flag(names, name, true);
+		message_append_text(list, name);
 	}
 	json_decref(names);
-	json_t *request = json_pack("{s:o}", "transports", list);
-	int outcome = call_both(pair, "probe", request, 120, cancel, err);
-	json_decref(request);
+	const struct peer_question question = { .what = REQUEST_PROBE,
+						.members = message_object(),
+						.seconds = PROBE_S };
+	message_put(question.members, "transports", list);
+	int outcome = call_both(pair, &question, cancel, err);
 	for (int i = 0; outcome == 0 && i < 2; i++)
 		probes[i] = json_incref(json_object_get(pair->sides[i].peer.reply.json, "probes"));
 	return outcome;
@@ -248,11 +261,12 @@ int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *canc
 		return 0;
 	if (pair_can_share(pair, instances, err) < 0)
 		return -1;
-	json_t *request = json_pack("{s:I}", "instances", (json_int_t)instances);
+	const struct peer_question question = { .what = REQUEST_SHARES,
+						.members = message_object(),
+						.seconds = pair_pass_s(pair) };
+	message_put_whole(question.members, "instances", (int64_t)instances);
 	pair->instances = 0;
-	int outcome = call_both(pair, "shares", request, pair_pass_s(pair), cancel, err);
-	json_decref(request);
-	if (outcome < 0)
+	if (call_both(pair, &question, cancel, err) < 0)
 		return error_wrap(err, "shares");
 	for (int i = 0; i < 2; i++) {
 		struct pair_side *side = &pair->sides[i];
@@ -263,20 +277,30 @@ int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *canc
 	return 0;
 }
 
+/* What both the server and its client are told. */
+static json_t *terms_request(const struct pair *pair, const struct peer *server)
+{
+	const struct pair_ssh_terms *terms = &pair->ssh_terms;
+	json_t *request = message_object();
+	message_put_text(request, "service", terms->service);
+	message_put_text(request, "host", pair_host(pair, server->side));
+	message_put_text(request, "cipher", terms->cipher);
+	message_put_text(request, "mac", terms->mac);
+	return request;
+}
+
 static int start_server(struct pair *pair, struct peer *client, struct peer *server,
 			const struct cancel *cancel, struct error *err)
 {
-	const struct pair_ssh_terms *terms = &pair->ssh_terms;
-	if (peer_ask(client, "ssh-key", NULL, SHORT_S, cancel, err) < 0)
+	if (peer_ask(client, REQUEST_SSH_KEY, NULL, SHORT_S, cancel, err) < 0)
 		return -1;
-	json_t *request = json_pack("{s:s,s:s,s:s,s:s,s:s}", "public_key",
-				    message_text(client->reply.json, "public_key", ""), "service",
-				    terms->service, "host", pair_host(pair, server->side), "cipher",
-				    terms->cipher, "mac", terms->mac);
-	if (peer_ask(server, "ssh-server", request, SHORT_S, cancel, err) < 0)
+	json_t *request = terms_request(pair, server);
+	message_put_text(request, "public_key", message_text(client->reply.json, "public_key"));
+	if (peer_ask(server, REQUEST_SSH_SERVER, request, SHORT_S, cancel, err) < 0)
 		return -1;
+	const json_t *facts = message_member(server->reply.json, "server");
 	text_copy(pair->ssh_server_version, sizeof(pair->ssh_server_version),
-		  message_text(server->reply.json, "version", ""));
+		  message_text(facts, "version"));
 	return 0;
 }
 
@@ -298,17 +322,13 @@ int pair_ssh(struct pair *pair, const struct pair_ssh_terms *terms, const struct
 	pair->ssh_terms = *terms;
 	if (start_server(pair, client, server, cancel, err) < 0)
 		return error_wrap(err, "private %s", terms->service);
-	json_t *request = json_deep_copy(server->reply.json);
-	json_object_set_new(request, "service", json_string(terms->service));
-	json_object_set_new(request, "host", json_string(pair_host(pair, listener)));
-	json_object_set_new(request, "cipher", json_string(terms->cipher));
-	json_object_set_new(request, "mac", json_string(terms->mac));
-	if (peer_ask(client, "ssh-client", request, SHORT_S, cancel, err) < 0)
+	json_t *request = terms_request(pair, server);
+	message_put(request, "server", json_incref(json_object_get(server->reply.json, "server")));
+	if (peer_ask(client, REQUEST_SSH_CLIENT, request, SHORT_S, cancel, err) < 0)
 		return error_wrap(err, "private %s", terms->service);
 	text_copy(pair->ssh_cipher, sizeof(pair->ssh_cipher),
-		  message_text(client->reply.json, "cipher", ""));
-	text_copy(pair->ssh_mac, sizeof(pair->ssh_mac),
-		  message_text(client->reply.json, "mac", ""));
+		  message_text(client->reply.json, "cipher"));
+	text_copy(pair->ssh_mac, sizeof(pair->ssh_mac), message_text(client->reply.json, "mac"));
 	pair->ssh_ready = true;
 	return 0;
 }

@@ -48,64 +48,31 @@ static void peer_died(struct peer *peer)
 		  known ? ": " : "", known ? child_status_text(status, text, sizeof(text)) : "");
 }
 
-/* For messages, behind "the sink agent ... while". */
-static const char *doing_text(const char *what)
+int peer_start(struct peer *peer, const struct peer_question *question, struct error *err)
 {
-	static const struct {
-		const char *what, *text;
-	} texts[] = {
-		{ "hello", "starting" },
-		{ "workspace", "making its folders" },
-		{ "dataset", "making the dataset" },
-		{ "manifest-read", "reading the list of files" },
-		{ "manifest-write", "writing the list of files" },
-		{ "probe", "looking for tools" },
-		{ "shares", "cutting the dataset into shares" },
-		{ "ssh-key", "making an SSH key" },
-		{ "ssh-server", "starting the private SSH server" },
-		{ "ssh-client", "trying the private SSH server" },
-		{ "cache", "getting the page cache ready" },
-		{ "prepare", "preparing a run" },
-		{ "run", "running" },
-		{ "verify", "verifying the copy" },
-		{ "end-run", "ending a run" },
-		{ "clean", "removing the copy" },
-		{ "bye", "leaving" },
-	};
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strcmp(what, texts[i].what) == 0)
-			return texts[i].text;
-	return "at work";
-}
-
-int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void *bytes,
-		     size_t count, struct error *err)
-{
-	struct message message = { .json = request ? request : json_object(),
-				   .bytes = bytes,
-				   .bytes_count = count };
+	struct message message = { .json = question->members ? question->members : message_object(),
+				   .bytes = question->bytes,
+				   .bytes_count = question->bytes_count };
 	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(SEND_S) };
-	json_object_set_new(message.json, "do", json_string(what));
-	peer->doing = doing_text(what);
+	struct error own = { 0 };
+	request_finish(message.json, question->what, question->seconds);
+	peer->asked = question->what;
 	message_free(&peer->reply);
-	peer->error = (struct error){ 0 };
 	int outcome = -1;
 	if (!peer->alive)
-		error_set(err, ERROR_PEER, 0, "the %s agent is gone", peer->name);
+		error_set(&own, ERROR_PEER, 0, "the %s agent is gone", peer->name);
 	else
-		outcome = message_send(peer->fd, &message, &limit, err);
+		outcome = message_send(peer->fd, &message, &limit, &own);
 	json_decref(message.json);
 	if (outcome < 0 && peer->alive) {
 		peer_died(peer);
-		*err = peer->error;
+		own = peer->error;
 	}
+	peer->error = own;
 	peer->waiting = outcome == 0;
+	if (outcome < 0 && err)
+		*err = own;
 	return outcome;
-}
-
-int peer_start(struct peer *peer, const char *what, json_t *request, struct error *err)
-{
-	return peer_start_bytes(peer, what, request, NULL, 0, err);
 }
 
 static void take_reply(struct peer *peer)
@@ -117,14 +84,19 @@ static void take_reply(struct peer *peer)
 		return;
 	}
 	peer->waiting = false;
-	if (message_to_error(&peer->reply, &peer->error) < 0)
+	if (request_check_answer(peer->asked, peer->reply.json, &peer->error) < 0) {
+		message_free(&peer->reply);
+		error_wrap(&peer->error, "%s", peer->name);
+	} else if (message_to_error(&peer->reply, &peer->error) < 0) {
 		log_line(LOG_INFO, "%s: %s", peer->name, peer->error.message);
+	}
 }
 
 static void tell_to_stop(struct peer *peer)
 {
 	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(SEND_S) };
-	struct message message = { .json = json_pack("{s:s}", "do", "cancel") };
+	struct message message = { .json = message_object() };
+	request_finish(message.json, REQUEST_CANCEL, SEND_S);
 	if (message_send(peer->fd, &message, &limit, NULL) < 0)
 		peer_died(peer);
 	message_free(&message);
@@ -174,7 +146,7 @@ static void give_up(struct peer *peer, double waited_s)
 	peer_kill(peer);
 	error_set(&peer->error, ERROR_TIMEOUT, 0,
 		  "the %s agent gave no answer for %.0f s while %s, and was killed", peer->name,
-		  waited_s, peer->doing);
+		  waited_s, request_doing(peer->asked));
 }
 
 /* Time was up, by its clock or by ours: whose, and for what? */
@@ -182,7 +154,8 @@ static int name_timeout(const struct peer *peer, struct error *err)
 {
 	const struct error said = *err;
 	return error_set(err, ERROR_TIMEOUT, 0, "the %s agent took too long while %s%s%s",
-			 peer->name, peer->doing, said.kind == ERROR_TIMEOUT ? ": " : "",
+			 peer->name, request_doing(peer->asked),
+			 said.kind == ERROR_TIMEOUT ? ": " : "",
 			 said.kind == ERROR_TIMEOUT ? said.message : "");
 }
 
@@ -214,29 +187,43 @@ int peer_wait(struct peer *const *peers, size_t count, const struct io_limit *li
 	return 0;
 }
 
-int peer_call(struct peer *peer, const char *what, json_t *request, const struct io_limit *limit,
-	      struct error *err)
-{
-	struct peer *peers[] = { peer };
-	if (peer_start(peer, what, request, err) < 0)
-		return -1;
-	return peer_wait(peers, 1, limit, err);
-}
-
-struct io_limit peer_limit(double seconds, const struct cancel *cancel)
+static struct io_limit own_limit(double seconds, const struct cancel *cancel)
 {
 	return (struct io_limit){ .deadline_ns = clock_deadline_ns(seconds + OWN_SLACK_S),
 				  .cancel = cancel };
 }
 
-int peer_ask(struct peer *peer, const char *what, json_t *request, double seconds,
+int peer_ask_all(struct peer *const *peers, size_t count, const struct peer_question *question,
+		 const struct cancel *cancel, struct error *err)
+{
+	const struct io_limit limit = own_limit(question->seconds, cancel);
+	struct error first = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		struct peer_question copied = *question;
+		copied.members = question->members ? json_deep_copy(question->members) : NULL;
+		/* Those behind must lose their old replies, too: peer_wait tells of this one. */
+		if (peer_start(peers[i], &copied, &first) < 0)
+			log_line(LOG_INFO, "%s", first.message);
+	}
+	json_decref(question->members);
+	return peer_wait(peers, count, &limit, err);
+}
+
+int peer_call(struct peer *peer, const struct peer_question *question, const struct cancel *cancel,
+	      struct error *err)
+{
+	struct peer *peers[] = { peer };
+	const struct io_limit limit = own_limit(question->seconds, cancel);
+	return peer_start(peer, question, err) < 0 ? -1 : peer_wait(peers, 1, &limit, err);
+}
+
+int peer_ask(struct peer *peer, enum request what, json_t *members, double seconds,
 	     const struct cancel *cancel, struct error *err)
 {
-	const struct io_limit limit = peer_limit(seconds, cancel);
-	if (!request)
-		request = json_object();
-	json_object_set_new(request, "deadline_s", json_real(seconds));
-	return peer_call(peer, what, request, &limit, err);
+	const struct peer_question question = { .what = what,
+						.members = members,
+						.seconds = seconds };
+	return peer_call(peer, &question, cancel, err);
 }
 
 void peer_kill(struct peer *peer)
@@ -251,7 +238,7 @@ void peer_close(struct peer *peer)
 	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(BYE_S) };
 	struct error err = { 0 };
 	int status = 0;
-	if (peer->alive && peer_call(peer, "bye", NULL, &limit, &err) < 0)
+	if (peer->alive && peer_ask(peer, REQUEST_BYE, NULL, BYE_S, NULL, &err) < 0)
 		log_line(LOG_WARNING, "%s: %s", peer->name, err.message);
 	if (peer->fd >= 0)
 		close(peer->fd); /* it leaves at the end of input at the latest */

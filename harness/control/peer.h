@@ -11,6 +11,7 @@
 #include "harness/base/child.h"
 #include "harness/base/error.h"
 #include "harness/protocol/message.h"
+#include "harness/protocol/request.h"
 
 struct peer {
 	enum xfer_side side;
@@ -19,7 +20,7 @@ struct peer {
 	int fd;
 	bool alive;
 	bool waiting;         /* a request is out */
-	const char *doing;    /* what the last request asked for, in words */
+	enum request asked;   /* the last request */
 	struct message reply; /* of the last request */
 	struct error error;   /* of the last request: kind NONE when it worked */
 };
@@ -29,12 +30,19 @@ struct peer {
 /* Starts a local agent. log_file: where its diagnostics go. */
 int peer_launch(struct peer *peer, enum xfer_side side, const char *log_file,
 		struct error *err) MUST_CHECK;
-/* Sends {"do": what, ...request}; takes over request (may be NULL). A dead agent is a PEER error.
- */
-int peer_start(struct peer *peer, const char *what, json_t *request, struct error *err) MUST_CHECK;
-/* The same with bytes, which stay the caller's. */
-int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void *bytes,
-		     size_t count, struct error *err) MUST_CHECK;
+/* What an agent is asked. */
+struct peer_question {
+	enum request what;
+	json_t *members; /* as the table has them; taken over; NULL: none */
+	double seconds;  /* the agent's deadline; ours is a little later: that is for one that hangs
+			  */
+	void *bytes;     /* stay the caller's */
+	size_t bytes_count;
+};
+
+/* Sends it. A dead agent is a PEER error, and the outcome of this request. */
+int peer_start(struct peer *peer, const struct peer_question *question,
+	       struct error *err) MUST_CHECK;
 /* Until none of the peers has a request out. On cancel, and when time is up, the agents are told to
  * stop, and are waited for a while; one that gives no answer is killed. A TIMEOUT says which agent
  * it was, and what it was doing. The outcome of each is in peer->error; the return value is -1,
@@ -42,14 +50,15 @@ int peer_start_bytes(struct peer *peer, const char *what, json_t *request, void 
 int peer_wait(struct peer *const *peers, size_t count, const struct io_limit *limit,
 	      struct error *err) MUST_CHECK;
 /* Start and wait, for one. The reply is in peer->reply until the next request. */
-int peer_call(struct peer *peer, const char *what, json_t *request, const struct io_limit *limit,
+int peer_call(struct peer *peer, const struct peer_question *question, const struct cancel *cancel,
 	      struct error *err) MUST_CHECK;
-/* The same with one figure for the agent's deadline and, a little later, ours: that is for an agent
- * that hangs. Adds deadline_s to the request. */
-int peer_ask(struct peer *peer, const char *what, json_t *request, double seconds,
+/* The same, without bytes. Takes over members. */
+int peer_ask(struct peer *peer, enum request what, json_t *members, double seconds,
 	     const struct cancel *cancel, struct error *err) MUST_CHECK;
-/* Our limit for an agent's request of that many seconds. */
-struct io_limit peer_limit(double seconds, const struct cancel *cancel);
+/* The same question to several at once, in this order. All are asked and waited for, whatever
+ * becomes of the others: no reply of an earlier request is left. */
+int peer_ask_all(struct peer *const *peers, size_t count, const struct peer_question *question,
+		 const struct cancel *cancel, struct error *err) MUST_CHECK;
 /* "bye", then the end: an agent that does not leave in time is killed. */
 void peer_close(struct peer *peer);
 /* Kills the agent: it is past talking to. */

@@ -7,16 +7,28 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/protocol/message.h"
+#include "harness/protocol/option_object.h"
 
-/* JSON holds UTF-8 only: other bytes are shown escaped. */
+/* JSON holds UTF-8 only: other bytes are shown escaped. The caller frees. */
+static char *shown_text(const char *string)
+{
+	size_t size = 4 * strlen(string) + 1;
+	char *shown = malloc(size);
+	if (!shown)
+		abort();
+	text_escape_terminal(shown, size, string);
+	return shown;
+}
+
 static json_t *text_value(const char *string)
 {
-	json_t *value = json_string(string);
-	if (value)
-		return value;
-	char shown[2048];
-	text_escape_terminal(shown, sizeof(shown), string);
+	AUTO_FREE char *shown = shown_text(string);
 	return json_string(shown);
+}
+
+static void put_text(json_t *object, const char *key, const char *string)
+{
+	message_put(object, key, text_value(string));
 }
 
 static void add_section(json_t *configuration, const char *section, const struct option_def *defs,
@@ -27,126 +39,163 @@ static void add_section(json_t *configuration, const char *section, const struct
 		AUTO_TEXT value = { 0 };
 		text_addf(&key, "%s.%s", section, def->name);
 		option_value_text(def, values, &value);
-		json_object_set_new(configuration, text_string(&key),
-				    text_value(text_string(&value)));
+		put_text(configuration, text_string(&key), text_string(&value));
 	}
 }
 
 static json_t *configuration_of(const struct study *study)
 {
-	json_t *configuration = json_object();
+	json_t *configuration = message_object();
 	add_section(configuration, "study", study_settings_options, &study->settings);
 	add_section(configuration, "ssh", study_ssh_options, &study->ssh);
 	add_section(configuration, "hosts", study_hosts_options, &study->hosts);
 	add_section(configuration, "dataset", study_place_options, &study->place);
 	add_section(configuration, "dataset", study->dataset->options, study->dataset_options);
 	if (!study->ssh.cipher[0])
-		json_object_set_new(configuration, "ssh.cipher", json_string("tool-default"));
+		put_text(configuration, "ssh.cipher", "tool-default");
 	if (!study->ssh.mac[0])
-		json_object_set_new(configuration, "ssh.mac", json_string("tool-default"));
+		put_text(configuration, "ssh.mac", "tool-default");
 	return configuration;
+}
+
+/* A copy of what an agent told, fit to be shown. */
+static json_t *shown_copy(const json_t *told)
+{
+	json_t *shown = message_object();
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)told, key, value)
+	{
+		if (json_is_string(value))
+			put_text(shown, key, json_string_value(value));
+		else
+			message_put(shown, key, json_deep_copy(value));
+	}
+	return shown;
 }
 
 static json_t *host_of(const struct pair_side *side)
 {
-	json_t *host = side->facts ? json_deep_copy(side->facts) : json_object();
-	json_object_set_new(host, "location", json_string(side->data ? side->data : "unknown"));
+	json_t *host = shown_copy(side->facts);
+	put_text(host, "location", side->data ? side->data : "unknown");
 	if (side->data)
-		json_object_set_new(host, "file_system", json_string(side->ram ? "RAM" : "disk"));
+		put_text(host, "file_system", side->ram ? "RAM" : "disk");
 	return host;
 }
 
 /* {"scp": "OpenSSH_9.2p1", ...} from {"scp": {"version": ...}, ...}; what is missing says why. */
 static json_t *versions_of(json_t *probes)
 {
-	json_t *versions = json_object();
+	json_t *versions = message_object();
 	const char *name;
 	json_t *probe;
 	json_object_foreach(probes, name, probe)
 	{
-		const char *version = message_text(probe, "version", NULL);
+		AUTO_TEXT version = { 0 };
+		AUTO_FREE char *shown = shown_text(name);
 		const json_t *error = json_object_get(probe, "error");
-		if (error)
-			json_object_set_new(versions, name,
-					    json_sprintf("unavailable: %s",
-							 message_text(error, "message", "")));
-		else
-			json_object_set_new(versions, name, json_string(version));
+		text_addf(&version, "%s%s", error ? "unavailable: " : "",
+			  error ? message_text(error, "message")
+				: message_text_or(probe, "version", ""));
+		put_text(versions, shown, text_string(&version));
 	}
 	return versions;
 }
 
+/* Every option, defaults too: what commas and blanks belong to is plain here. */
+static json_t *option_values_of(const struct study_case *item)
+{
+	const struct option_def *defs = item->transport ? item->transport->options : NULL;
+	json_t *told = option_object(defs, item->options);
+	json_t *shown = shown_copy(told);
+	json_decref(told);
+	return shown;
+}
+
 static json_t *case_of(const struct study_case *item, const struct text *command)
 {
-	json_t *one = json_object();
-	json_object_set_new(one, "name", text_value(item->name));
-	json_object_set_new(one, "label", text_value(item->label));
-	json_object_set_new(one, "transport", text_value(item->transport_name));
-	json_object_set_new(one, "options", text_value(item->options_text));
-	json_object_set_new(one, "factors", text_value(item->factors));
-	json_object_set_new(one, "instances", json_integer((json_int_t)item->instances));
+	json_t *one = message_object();
+	put_text(one, "name", item->name);
+	put_text(one, "label", item->label);
+	put_text(one, "transport", item->transport_name);
+	put_text(one, "options", item->options_text);
+	message_put(one, "option_values", option_values_of(item));
+	put_text(one, "factors", item->factors);
+	message_put_whole(one, "instances", (int64_t)item->instances);
 	if (command->length)
-		json_object_set_new(one, "command", json_pack("[o]", text_value(command->data)));
+		message_put(one, "command", json_pack("[o]", text_value(command->data)));
 	return one;
 }
 
 static json_t *dataset_of(const struct study *study, const struct pair_dataset *dataset)
 {
-	json_t *object = json_object();
-	json_object_set_new(object, "recipe", text_value(study->dataset_text));
+	json_t *object = message_object();
+	put_text(object, "recipe", study->dataset_text);
 	if (!dataset->digest[0])
 		return object;
-	json_object_set_new(object, "files", json_integer((json_int_t)dataset->totals.files));
-	json_object_set_new(object, "folders", json_integer((json_int_t)dataset->totals.folders));
-	json_object_set_new(object, "links", json_integer((json_int_t)dataset->totals.links));
-	json_object_set_new(object, "bytes", json_integer((json_int_t)dataset->totals.bytes));
-	json_object_set_new(object, "digest", json_string(dataset->digest));
+	message_put_whole(object, "files", (int64_t)dataset->totals.files);
+	message_put_whole(object, "folders", (int64_t)dataset->totals.folders);
+	message_put_whole(object, "links", (int64_t)dataset->totals.links);
+	message_put_whole(object, "bytes", (int64_t)dataset->totals.bytes);
+	put_text(object, "digest", dataset->digest);
 	return object;
 }
 
 static json_t *arguments_of(const char *const *arguments)
 {
-	json_t *list = json_pack("[s]", "linefill");
+	json_t *list = message_list();
+	message_append_text(list, "linefill");
 	for (; arguments && *arguments; arguments++)
-		json_array_append_new(list, text_value(*arguments));
+		message_append(list, text_value(*arguments));
 	return list;
+}
+
+static void put_ends(const struct record *record, json_t *root)
+{
+	const struct pair *pair = record->pair;
+	json_t *hosts = message_object();
+	json_t *versions = message_object();
+	for (int i = 0; i < 2; i++) {
+		const char *side = i == XFER_SOURCE ? "source" : "sink";
+		json_t *known = versions_of(record->probes[i]);
+		if (pair->ssh_server_version[0] && pair->ssh_terms.driver != (enum xfer_side)i)
+			put_text(known, pair->ssh_terms.service, pair->ssh_server_version);
+		message_put(hosts, side, host_of(&pair->sides[i]));
+		message_put(versions, side, known);
+	}
+	message_put(root, "hosts", hosts);
+	message_put(root, "versions", versions);
+}
+
+/* A text: many readers of JSON keep no more than 53 bits of a number. */
+static void put_seed(const struct study *study, json_t *root)
+{
+	AUTO_TEXT seed = { 0 };
+	text_addf(&seed, "%llu", (unsigned long long)study->settings.seed);
+	put_text(root, "seed", text_string(&seed));
 }
 
 static json_t *build(const struct record *record)
 {
 	const struct study *study = record->study;
-	const struct pair *pair = record->pair;
-	json_t *root = json_object();
-	json_t *hosts = json_object();
-	json_t *versions = json_object();
-	json_t *cases = json_array();
-	for (int i = 0; i < 2; i++) {
-		const char *side = i == XFER_SOURCE ? "source" : "sink";
-		json_t *known = versions_of(record->probes[i]);
-		if (pair->ssh_server_version[0] && pair->ssh_terms.driver != (enum xfer_side)i)
-			json_object_set_new(known, pair->ssh_terms.service,
-					    text_value(pair->ssh_server_version));
-		json_object_set_new(hosts, side, host_of(&pair->sides[i]));
-		json_object_set_new(versions, side, known);
-	}
+	const char *title = study->settings.title;
+	json_t *root = message_object();
+	json_t *cases = message_list();
 	for (size_t i = 0; i < study->cases_count; i++)
-		json_array_append_new(cases, case_of(&study->cases[i], &record->commands[i]));
-	json_object_set_new(root, "schema", json_integer(1));
-	json_object_set_new(root, "study_id", json_string(record->study_id));
-	json_object_set_new(
-		root, "title",
-		text_value(study->settings.title[0] ? study->settings.title : study->name));
-	json_object_set_new(root, "created_utc", json_string(record->created_utc));
-	json_object_set_new(root, "linefill_version", json_string(LINEFILL_VERSION));
-	json_object_set_new(root, "command_line", arguments_of(record->arguments));
-	json_object_set_new(root, "seed", json_integer((json_int_t)study->settings.seed));
-	json_object_set_new(root, "rounds", json_integer((json_int_t)study->settings.rounds));
-	json_object_set_new(root, "configuration", configuration_of(study));
-	json_object_set_new(root, "hosts", hosts);
-	json_object_set_new(root, "versions", versions);
-	json_object_set_new(root, "dataset", dataset_of(study, &pair->dataset));
-	json_object_set_new(root, "cases", cases);
-	json_object_set_new(root, "same_host", json_true());
+		message_append(cases, case_of(&study->cases[i], &record->commands[i]));
+	message_put_whole(root, "schema", 1);
+	put_text(root, "study_id", record->study_id);
+	put_text(root, "title", title[0] ? title : study->name);
+	put_text(root, "created_utc", record->created_utc);
+	put_text(root, "linefill_version", LINEFILL_VERSION);
+	message_put(root, "command_line", arguments_of(record->arguments));
+	put_seed(study, root);
+	message_put_whole(root, "rounds", (int64_t)study->settings.rounds);
+	message_put(root, "configuration", configuration_of(study));
+	put_ends(record, root);
+	message_put(root, "dataset", dataset_of(study, &record->pair->dataset));
+	message_put(root, "cases", cases);
+	message_put_flag(root, "same_host", true);
 	return root;
 }
 

@@ -7,6 +7,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/random.h"
 #include "harness/control/run_row.h"
+#include "harness/protocol/option_object.h"
 
 #define PREPARE_S 120.0
 /* Beyond a run's own timeout: for both halves to agree on its end and to stop their workers. */
@@ -21,33 +22,33 @@ static enum xfer_side other(enum xfer_side side)
 
 /* What both halves of one pair are told; the driving one also learns where the other waits. */
 static json_t *half_request(const struct run *run, const struct pair *pair, enum xfer_side side,
-			    const json_t *tokens, const char *link_token)
+			    json_t *tokens, const char *link_token)
 {
 	const struct study *study = run->study;
-	json_t *request = json_object();
-	json_object_set_new(request, "transport", json_string(run->item->transport_name));
-	json_object_set_new(request, "options", json_string(run->item->options_text));
-	json_object_set_new(request, "preserve", json_integer(study->settings.preserve));
-	json_object_set_new(request, "timeout_s", json_real(study->settings.timeout_s));
-	json_object_set_new(request, "flush",
-			    json_boolean(study->settings.durability == DURABILITY_FLUSH));
-	json_object_set_new(request, "open_listener", json_boolean(run->open_listener));
-	json_object_set_new(request, "bind_host", json_string(pair_host(pair, side)));
-	json_object_set_new(request, "peer_host", json_string(pair_host(pair, other(side))));
-	json_object_set_new(request, "token", json_string(link_token));
-	json_object_set(request, "tokens", (json_t *)tokens);
-	json_object_set(request, "source_roots", pair->sides[XFER_SOURCE].roots);
-	json_object_set(request, "sink_roots", pair->sides[XFER_SINK].roots);
+	const struct study_case *item = run->item;
+	json_t *request = message_object();
+	message_put_text(request, "transport", item->transport_name);
+	message_put(request, "options", option_object(item->transport->options, item->options));
+	message_put_text(request, "preserve", preserve_names[study->settings.preserve]);
+	message_put_real(request, "timeout_s", study->settings.timeout_s);
+	message_put_flag(request, "flush", study->settings.durability == DURABILITY_FLUSH);
+	message_put_flag(request, "open_listener", run->open_listener);
+	message_put_text(request, "bind_host", pair_host(pair, side));
+	message_put_text(request, "peer_host", pair_host(pair, other(side)));
+	message_put_text(request, "token", link_token);
+	message_put(request, "tokens", json_incref(tokens));
+	message_put(request, "source_roots", json_incref(pair->sides[XFER_SOURCE].roots));
+	message_put(request, "sink_roots", json_incref(pair->sides[XFER_SINK].roots));
 	return request;
 }
 
 static json_t *make_tokens(uint64_t count)
 {
-	json_t *tokens = json_array();
+	json_t *tokens = message_list();
 	for (uint64_t i = 0; i < count; i++) {
 		char token[2 * XFER_TOKEN_BYTES + 1];
 		random_secret_hex(token, XFER_TOKEN_BYTES);
-		json_array_append_new(tokens, json_string(token));
+		message_append_text(tokens, token);
 	}
 	return tokens;
 }
@@ -64,15 +65,16 @@ static int prepare_halves(const struct run *run, struct pair *pair, const struct
 	json_t *listen = half_request(run, pair, other(driver), tokens, link_token);
 	json_t *drive = half_request(run, pair, driver, tokens, link_token);
 	json_decref(tokens);
-	if (peer_ask(listening, "prepare", listen, PREPARE_S, cancel, err) < 0) {
+	if (peer_ask(listening, REQUEST_PREPARE, listen, PREPARE_S, cancel, err) < 0) {
 		json_decref(drive);
 		return error_wrap(err, "%s", listening->name);
 	}
-	json_object_set(drive, "endpoints", json_object_get(listening->reply.json, "endpoints"));
-	json_object_set(drive, "link", json_object_get(listening->reply.json, "link"));
-	if (peer_ask(driving, "prepare", drive, PREPARE_S, cancel, err) < 0)
+	const json_t *ready = listening->reply.json;
+	message_put(drive, "endpoints", json_incref(json_object_get(ready, "endpoints")));
+	message_put(drive, "link", json_incref(json_object_get(ready, "link")));
+	if (peer_ask(driving, REQUEST_PREPARE, drive, PREPARE_S, cancel, err) < 0)
 		return error_wrap(err, "%s", driving->name);
-	const char *command = message_text(driving->reply.json, "command", "");
+	const char *command = message_text_or(driving->reply.json, "command", "");
 	if (run->command && run->command->length == 0)
 		text_add(run->command, command);
 	return 0;
@@ -83,10 +85,11 @@ static int ready_cache(const struct run *run, struct pair *pair, struct result *
 {
 	struct peer *source = &pair->sides[XFER_SOURCE].peer;
 	const char *mode = cache_state_names[run->study->settings.cache];
-	if (peer_ask(source, "cache", json_pack("{s:s}", "mode", mode), pair_pass_s(pair), cancel,
-		     err) < 0)
+	json_t *request = message_object();
+	message_put_text(request, "mode", mode);
+	if (peer_ask(source, REQUEST_CACHE, request, pair_pass_s(pair), cancel, err) < 0)
 		return -1;
-	double resident = message_real(source->reply.json, "resident_pct", NAN);
+	double resident = message_real_or(source->reply.json, "resident_pct", NAN);
 	if (!isnan(resident))
 		snprintf(row->cache, sizeof(row->cache), "cold:%.1f%%", resident);
 	return 0;
@@ -160,21 +163,11 @@ static int run_halves(const struct run *run, struct pair *pair, const struct can
 		      struct error *err)
 {
 	enum xfer_side driver = run->item->transport->driver;
-	double seconds = run->study->settings.timeout_s + END_S;
-	const struct io_limit limit = peer_limit(seconds, cancel);
 	/* The listening half first: it must be listening when it is told to arm. */
 	struct peer *peers[] = { &pair->sides[other(driver)].peer, &pair->sides[driver].peer };
-	for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
-		json_t *request = json_pack("{s:f}", "deadline_s", seconds);
-		if (peer_start(peers[i], "run", request, err) < 0)
-			break;
-	}
-	struct error outcome = { 0 };
-	if (peer_wait(peers, ARRAY_SIZE(peers), &limit, &outcome) < 0) {
-		*err = outcome;
-		return -1;
-	}
-	return peers[1]->reply.json ? 0 : -1;
+	const struct peer_question question = { .what = REQUEST_RUN,
+						.seconds = run->study->settings.timeout_s + END_S };
+	return peer_ask_all(peers, ARRAY_SIZE(peers), &question, cancel, err);
 }
 
 /* Which half's failure explains the other's? Not one that only says that its peer went away; else
@@ -185,23 +178,19 @@ static const json_t *telling_failure(const json_t *a, const json_t *b)
 	const json_t *b_failure = json_object_get(b, "failure");
 	if (!a_failure || !b_failure)
 		return a_failure ? a_failure : b_failure;
-	bool a_echo = strcmp(message_text(a_failure, "kind", ""), "peer") == 0;
-	bool b_echo = strcmp(message_text(b_failure, "kind", ""), "peer") == 0;
+	bool a_echo = strcmp(message_text(a_failure, "kind"), "peer") == 0;
+	bool b_echo = strcmp(message_text(b_failure, "kind"), "peer") == 0;
 	if (a_echo != b_echo)
 		return a_echo ? b_failure : a_failure;
-	return message_whole(a, "failure_ns", 0) <= message_whole(b, "failure_ns", 0) ? a_failure
-										      : b_failure;
+	return message_whole(a, "failure_ns") <= message_whole(b, "failure_ns") ? a_failure
+										: b_failure;
 }
 
 static int check_failure(const struct pair *pair, struct error *err)
 {
 	const json_t *failure = telling_failure(pair->sides[XFER_SOURCE].peer.reply.json,
 						pair->sides[XFER_SINK].peer.reply.json);
-	if (!failure)
-		return 0;
-	return error_set(err, error_kind_from_name(message_text(failure, "kind", "")),
-			 (int)message_whole(failure, "code", 0), "%s",
-			 message_text(failure, "message", "no reason was given"));
+	return failure ? message_take_error(failure, err) : 0;
 }
 
 /* ---- the whole ---- */
@@ -214,10 +203,11 @@ static int prove(const struct run *run, struct pair *pair, struct result *row,
 		row->verified = VERIFIED_COUNT;
 		return 0;
 	}
-	json_t *request = json_pack("{s:i}", "preserve", run->study->settings.preserve);
-	if (peer_ask(sink, "verify", request, pair_pass_s(pair), cancel, err) < 0)
+	json_t *request = message_object();
+	message_put_text(request, "preserve", preserve_names[run->study->settings.preserve]);
+	if (peer_ask(sink, REQUEST_VERIFY, request, pair_pass_s(pair), cancel, err) < 0)
 		return -1;
-	row->payload_bytes = (int64_t)message_whole(sink->reply.json, "bytes", 0);
+	row->payload_bytes = message_whole(sink->reply.json, "bytes");
 	row->verified = VERIFIED_YES;
 	return 0;
 }
@@ -241,8 +231,8 @@ static void clean_pair(struct pair *pair)
 		struct error err = { 0 };
 		if (!peer->alive)
 			continue;
-		if (peer_ask(peer, "end-run", NULL, 60, NULL, &err) < 0 ||
-		    peer_ask(peer, "clean", NULL, 600, NULL, &err) < 0)
+		if (peer_ask(peer, REQUEST_END_RUN, NULL, 60, NULL, &err) < 0 ||
+		    peer_ask(peer, REQUEST_CLEAN, NULL, 600, NULL, &err) < 0)
 			if (peer->alive)
 				peer_kill(peer);
 	}

@@ -74,9 +74,9 @@ struct end_cpu {
 
 static struct end_cpu end_cpu(const json_t *reply)
 {
-	struct end_cpu cpu = { .user_s = message_real(reply, "user_s", NAN),
-			       .system_s = message_real(reply, "system_s", NAN),
-			       .host_pct = message_real(reply, "host_pct", NAN) };
+	struct end_cpu cpu = { .user_s = message_real_or(reply, "user_s", NAN),
+			       .system_s = message_real_or(reply, "system_s", NAN),
+			       .host_pct = message_real_or(reply, "host_pct", NAN) };
 	cpu.total_s = cpu.user_s + cpu.system_s;
 	return cpu;
 }
@@ -84,8 +84,8 @@ static struct end_cpu end_cpu(const json_t *reply)
 /* Of both ends; unknown where one of them is. */
 static int64_t sum_known(const json_t *source, const json_t *sink, const char *key)
 {
-	int64_t a = message_whole(source, key, RESULT_UNKNOWN_COUNT);
-	int64_t b = message_whole(sink, key, RESULT_UNKNOWN_COUNT);
+	int64_t a = message_whole_or(source, key, RESULT_UNKNOWN_COUNT);
+	int64_t b = message_whole_or(sink, key, RESULT_UNKNOWN_COUNT);
 	return a == RESULT_UNKNOWN_COUNT || b == RESULT_UNKNOWN_COUNT ? RESULT_UNKNOWN_COUNT
 								      : a + b;
 }
@@ -109,12 +109,12 @@ static void fill_cpu(const json_t *source, const json_t *sink, struct result *ro
 /* Those of one end that classic ttcp shows. */
 static void fill_counts(const json_t *reply, struct result_counts *counts)
 {
-	counts->io_calls = message_whole(reply, "io_calls", RESULT_UNKNOWN_COUNT);
-	counts->maxrss_bytes = message_whole(reply, "maxrss_bytes", RESULT_UNKNOWN_COUNT);
-	counts->minor_faults = message_whole(reply, "minor_faults", RESULT_UNKNOWN_COUNT);
-	counts->major_faults = message_whole(reply, "major_faults", RESULT_UNKNOWN_COUNT);
-	counts->csw_voluntary = message_whole(reply, "voluntary", RESULT_UNKNOWN_COUNT);
-	counts->csw_involuntary = message_whole(reply, "involuntary", RESULT_UNKNOWN_COUNT);
+	counts->io_calls = message_whole_or(reply, "io_calls", RESULT_UNKNOWN_COUNT);
+	counts->maxrss_bytes = message_whole_or(reply, "maxrss_bytes", RESULT_UNKNOWN_COUNT);
+	counts->minor_faults = message_whole_or(reply, "minor_faults", RESULT_UNKNOWN_COUNT);
+	counts->major_faults = message_whole_or(reply, "major_faults", RESULT_UNKNOWN_COUNT);
+	counts->csw_voluntary = message_whole_or(reply, "voluntary", RESULT_UNKNOWN_COUNT);
+	counts->csw_involuntary = message_whole_or(reply, "involuntary", RESULT_UNKNOWN_COUNT);
 }
 
 static uint64_t planned_streams(const struct study_case *item)
@@ -130,10 +130,10 @@ static uint64_t planned_streams(const struct study_case *item)
 
 static void fill_streams(const struct study_case *item, const json_t *driver, struct result *row)
 {
-	int64_t reported = message_whole(driver, "streams", 0);
+	int64_t reported = message_whole(driver, "streams");
 	row->streams = reported > 0 ? reported : (int64_t)(planned_streams(item) * item->instances);
-	const char *cipher = message_text(driver, "cipher", "");
-	const char *mac = message_text(driver, "mac", "");
+	const char *cipher = message_text(driver, "cipher");
+	const char *mac = message_text(driver, "mac");
 	if (cipher[0])
 		text_copy(row->cipher, sizeof(row->cipher), cipher);
 	if (mac[0])
@@ -171,10 +171,10 @@ void run_row_measured(const struct run *run, const struct pair *pair, struct res
 	const json_t *source = pair->sides[XFER_SOURCE].peer.reply.json;
 	const json_t *sink = pair->sides[XFER_SINK].peer.reply.json;
 	const json_t *drive = driver == XFER_SOURCE ? source : sink;
-	text_copy(row->start_utc, sizeof(row->start_utc), message_text(drive, "start_utc", ""));
-	row->total_s = message_real(drive, "total_s", NAN);
-	row->setup_s = message_real(sink, "setup_s", NAN);
-	row->payload_bytes = (int64_t)message_whole(sink, "counted_bytes", 0);
+	text_copy(row->start_utc, sizeof(row->start_utc), message_text(drive, "start_utc"));
+	row->total_s = message_real_or(drive, "total_s", NAN);
+	row->setup_s = message_real_or(sink, "setup_s", NAN);
+	row->payload_bytes = message_whole(sink, "counted_bytes");
 	fill_cpu(source, sink, row);
 	fill_counts(source, &row->source_counts);
 	fill_counts(sink, &row->sink_counts);

@@ -1,14 +1,17 @@
 #include "harness/protocol/message.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/log.h"
 #include "harness/base/text.h"
+#include "harness/protocol/escape.h"
 
 #define HEADER_BYTES 12
-static const char magic[4] = { 'L', 'F', '1', '\n' };
+static const char magic[4] = { 'L', 'F', '2', '\n' };
 
 struct header {
 	uint32_t json, bytes;
@@ -24,9 +27,11 @@ void message_free(struct message *message)
 int message_send(int fd, const struct message *message, const struct io_limit *limit,
 		 struct error *err)
 {
-	AUTO_FREE char *json = json_dumps(message->json, JSON_COMPACT);
+	json_t *escaped = escape_json(message->json);
+	AUTO_FREE char *json = json_dumps(escaped, JSON_COMPACT);
+	json_decref(escaped);
 	if (!json)
-		return error_set(err, ERROR_SYSTEM, 0, "a message holds text that is not UTF-8");
+		return error_set(err, ERROR_SYSTEM, 0, "a message could not be made");
 	size_t length = strlen(json);
 	if (length > MESSAGE_JSON_MAX || message->bytes_count > MESSAGE_BYTES_MAX)
 		return error_set(err, ERROR_SYSTEM, 0, "a message is too long: %zu and %zu bytes",
@@ -62,14 +67,15 @@ static int header_parse(const char bytes[HEADER_BYTES], struct header *header, s
 static int json_parse(const char *text, size_t length, struct message *message, struct error *err)
 {
 	json_error_t problem;
-	message->json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-	if (!message->json)
+	json_t *escaped = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+	if (!escaped)
 		return error_set(err, ERROR_PEER, 0, "a message is not JSON: %s", problem.text);
-	if (!json_is_object(message->json)) {
-		message_free(message);
+	bool object = json_is_object(escaped);
+	message->json = object ? unescape_json(escaped, err) : NULL;
+	json_decref(escaped);
+	if (!object)
 		return error_set(err, ERROR_PEER, 0, "a message is not a JSON object");
-	}
-	return 0;
+	return message->json ? 0 : -1;
 }
 
 static void *allocate(size_t count)
@@ -126,41 +132,157 @@ int message_parse(const void *bytes, size_t count, struct message *message, stru
 	return 0;
 }
 
+/* ---- errors ---- */
+
 json_t *message_from_error(const struct error *err)
 {
-	/* The text may quote bytes that are not UTF-8, which JSON cannot carry. */
+	/* It is there to be shown. */
 	char shown[sizeof(err->message) * 2];
 	text_escape_terminal(shown, sizeof(shown), err->message);
-	return json_pack("{s:{s:s,s:i,s:s}}", "error", "kind", error_kind_name(err->kind), "code",
-			 err->code, "message", shown);
+	json_t *object = message_object();
+	json_t *reply = message_object();
+	message_put_text(object, "kind", error_kind_name(err->kind));
+	message_put_whole(object, "code", err->code);
+	message_put_text(object, "message", shown);
+	message_put(reply, "error", object);
+	return reply;
+}
+
+static bool is_kind(const char *name)
+{
+	for (int kind = ERROR_NONE + 1; kind < ERROR_KINDS; kind++)
+		if (strcmp(error_kind_name((enum error_kind)kind), name) == 0)
+			return true;
+	return false;
+}
+
+int message_take_error(const json_t *object, struct error *err)
+{
+	const char *kind = json_string_value(json_object_get(object, "kind"));
+	const char *text = json_string_value(json_object_get(object, "message"));
+	const json_t *code = json_object_get(object, "code");
+	if (!kind || !text || !json_is_integer(code) || !is_kind(kind))
+		return error_set(err, ERROR_PEER, 0, "an error came without its kind and reason");
+	return error_set(err, error_kind_from_name(kind), (int)json_integer_value(code), "%s",
+			 text);
 }
 
 int message_to_error(const struct message *reply, struct error *err)
 {
 	const json_t *object = json_object_get(reply->json, "error");
+	return object ? message_take_error(object, err) : 0;
+}
+
+/* ---- building: nothing is lost on the way ---- */
+
+json_t *message_object(void)
+{
+	json_t *object = json_object();
 	if (!object)
-		return 0;
-	enum error_kind kind = error_kind_from_name(message_text(object, "kind", "peer"));
-	/* An error is one, whatever it calls itself. */
-	return error_set(err, kind == ERROR_NONE ? ERROR_PEER : kind,
-			 (int)message_whole(object, "code", 0), "%s",
-			 message_text(object, "message", "no reason was given"));
+		abort();
+	return object;
 }
 
-const char *message_text(const json_t *object, const char *key, const char *fallback)
+json_t *message_list(void)
 {
-	const char *text = json_string_value(json_object_get(object, key));
-	return text ? text : fallback;
+	json_t *list = json_array();
+	if (!list)
+		abort();
+	return list;
 }
 
-json_int_t message_whole(const json_t *object, const char *key, json_int_t fallback)
+void message_put(json_t *object, const char *key, json_t *value)
+{
+	if (!value || json_object_set_new_nocheck(object, key, value) < 0)
+		abort();
+}
+
+void message_append(json_t *list, json_t *value)
+{
+	if (!value || json_array_append_new(list, value) < 0)
+		abort();
+}
+
+void message_put_text(json_t *object, const char *key, const char *text)
+{
+	message_put(object, key, json_string_nocheck(text));
+}
+
+void message_append_text(json_t *list, const char *text)
+{
+	message_append(list, json_string_nocheck(text));
+}
+
+void message_put_whole(json_t *object, const char *key, int64_t value)
+{
+	message_put(object, key, json_integer(value));
+}
+
+void message_put_real(json_t *object, const char *key, double value)
+{
+	if (!isnan(value))
+		message_put(object, key, json_real(value));
+}
+
+void message_put_flag(json_t *object, const char *key, bool value)
+{
+	message_put(object, key, json_boolean(value));
+}
+
+/* ---- reading ---- */
+
+/* What request_check let pass cannot be missing: the table and its user differ. */
+static const json_t *member(const json_t *object, const char *key, bool right)
+{
+	if (!right) {
+		log_line(LOG_WARNING, "a member '%s' that the table of requests does not promise",
+			 key);
+		abort();
+	}
+	return json_object_get(object, key);
+}
+
+const char *message_text(const json_t *object, const char *key)
+{
+	bool right = json_is_string(json_object_get(object, key));
+	return json_string_value(member(object, key, right));
+}
+
+int64_t message_whole(const json_t *object, const char *key)
+{
+	bool right = json_is_integer(json_object_get(object, key));
+	return json_integer_value(member(object, key, right));
+}
+
+double message_real(const json_t *object, const char *key)
+{
+	bool right = json_is_number(json_object_get(object, key));
+	return json_number_value(member(object, key, right));
+}
+
+bool message_flag(const json_t *object, const char *key)
+{
+	bool right = json_is_boolean(json_object_get(object, key));
+	return json_is_true(member(object, key, right));
+}
+
+const json_t *message_member(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
-	return json_is_integer(value) ? json_integer_value(value) : fallback;
+	return member(object, key, json_is_object(value) || json_is_array(value));
 }
 
-double message_real(const json_t *object, const char *key, double fallback)
+const char *message_text_or(const json_t *object, const char *key, const char *fallback)
 {
-	const json_t *value = json_object_get(object, key);
-	return json_is_number(value) ? json_number_value(value) : fallback;
+	return json_object_get(object, key) ? message_text(object, key) : fallback;
+}
+
+int64_t message_whole_or(const json_t *object, const char *key, int64_t fallback)
+{
+	return json_object_get(object, key) ? message_whole(object, key) : fallback;
+}
+
+double message_real_or(const json_t *object, const char *key, double fallback)
+{
+	return json_object_get(object, key) ? message_real(object, key) : fallback;
 }

@@ -1,12 +1,41 @@
-/* Any bytes as a message between agents: they are refused with an error or make an object that
- * goes over the wire again and comes back the same. */
+/* Any bytes as a message between controller and agents: they are refused with an error or make an
+ * object that comes back the same when it is escaped for the wire again, and that is held to the
+ * table of requests. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "harness/protocol/escape.h"
 #include "harness/protocol/message.h"
+#include "harness/protocol/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+static void check_wire(const json_t *json)
+{
+	json_t *escaped = escape_json(json);
+	char *text = json_dumps(escaped, JSON_COMPACT);
+	json_t *parsed = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_t *back = parsed ? unescape_json(parsed, NULL) : NULL;
+	if (!back || !json_equal(back, json))
+		__builtin_trap();
+	json_decref(escaped);
+	json_decref(parsed);
+	json_decref(back);
+	free(text);
+}
+
+static void check_table(const json_t *json)
+{
+	struct error err = { 0 };
+	enum request request;
+	if (request_check_question(json, &request, &err) < 0 && err.kind != ERROR_PEER)
+		__builtin_trap();
+	for (int i = 0; i < REQUESTS; i++)
+		if (request_check_answer((enum request)i, json, &err) < 0 && err.kind != ERROR_PEER)
+			__builtin_trap();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
@@ -19,6 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	}
 	if (!json_is_object(message.json) || (message.bytes == NULL) != (message.bytes_count == 0))
 		__builtin_trap();
+	check_wire(message.json);
+	check_table(message.json);
 	if (message_to_error(&message, &err) < 0) {
 		struct message again = { .json = message_from_error(&err) };
 		struct error same = { 0 };

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -48,7 +49,7 @@ static size_t build(unsigned char *to, uint32_t json_length, uint32_t bytes_leng
 		    const char *json, const char *bytes)
 {
 	uint32_t sizes[2] = { htonl(json_length), htonl(bytes_length) };
-	memcpy(to, "LF1\n", 4);
+	memcpy(to, "LF2\n", 4);
 	memcpy(to + 4, sizes, sizeof(sizes));
 	memcpy(to + 12, json, strlen(json));
 	memcpy(to + 12 + strlen(json), bytes, strlen(bytes));
@@ -58,7 +59,7 @@ static size_t build(unsigned char *to, uint32_t json_length, uint32_t bytes_leng
 static void test_format_on_the_wire(void **state)
 {
 	(void)state;
-	static const char wanted[] = "LF1\n\0\0\0\x0b\0\0\0\3{\"a\":\"b\\n\"}xyz";
+	static const char wanted[] = "LF2\n\0\0\0\x0e\0\0\0\3{\"a\":\"b\\\\x0a\"}xyz";
 	char seen[64];
 	char bytes[] = "xyz";
 	struct message message = { .json = json_pack("{s:s}", "a", "b\n"),
@@ -131,15 +132,29 @@ static void test_largest(void **state)
 	assert_int_equal(read(pair[1], &nothing, 1), -1); /* refused before a byte went out */
 }
 
-static void test_text_that_is_no_utf8(void **state)
+/* In names and values, at any depth. */
+static void test_any_bytes_travel(void **state)
 {
 	(void)state;
-	struct error err = { 0 };
-	struct message message = { .json = json_object() };
-	json_object_set_new(message.json, "a", json_stringn_nocheck("\xff", 1));
-	assert_int_equal(message_send(pair[0], &message, within(10), &err), -1);
-	assert_string_equal(err.message, "a message holds text that is not UTF-8");
-	message_free(&message);
+	AUTO_MESSAGE got = { 0 };
+	char bytes[256];
+	for (int i = 0; i < 255; i++)
+		bytes[i] = (char)(i + 1);
+	bytes[255] = '\0';
+	struct message sent = { .json = message_object() };
+	json_t *inner = message_object();
+	json_t *list = message_list();
+	message_append_text(list, "\xff");
+	message_append_text(list, "\\xff");
+	message_put_text(inner, bytes, "a\xc3\xa4\xed\xa0\x80");
+	message_put_text(sent.json, "bytes", bytes);
+	message_put(sent.json, "inner", inner);
+	message_put(sent.json, "list", list);
+	assert_int_equal(message_send(pair[0], &sent, within(10), NULL), 0);
+	assert_int_equal(message_receive(pair[1], &got, within(10), NULL), 1);
+	assert_string_equal(message_text(got.json, "bytes"), bytes);
+	assert_true(json_equal(sent.json, got.json));
+	message_free(&sent);
 }
 
 static const struct {
@@ -158,6 +173,13 @@ static const struct {
 	{ 13, 0, "{\"a\":1,\"a\":2}", "", "a message is not JSON: duplicate object key" },
 	{ 9, 0, "{\"a\":\"\xff\"}", "", "a message is not JSON: " },
 	{ 14, 0, "{\"a\":\"\\u0000\"}", "", "a message is not JSON: " },
+	{ 12, 0, "{\"a\":\"\\\\\\\\\"}", "", NULL },
+	{ 12, 0, "{\"a\":\"\\\\xf\"}", "", "a message has a wrong escape in a text" },
+	{ 13, 0, "{\"a\":\"\\\\x00\"}", "", "a message has a wrong escape in a text" },
+	{ 13, 0, "{\"a\":\"\\\\xFF\"}", "", "a message has a wrong escape in a text" },
+	{ 11, 0, "{\"a\":\"\\\\n\"}", "", "a message has a wrong escape in a text" },
+	{ 9, 0, "{\"a\\\\\":1}", "", "a message has a wrong escape in a text" },
+	{ 17, 0, "{\"a\":1,\"\\\\x61\":2}", "", "a message has a wrong escape in a text" },
 	{ 11, 0, "{\"a\":1e999}", "", "a message is not JSON: real number overflow" },
 	{ UINT32_MAX, 0, "{}", "", "a message is too long: 4294967295 and 0 bytes" },
 	{ 2, UINT32_MAX, "{}", "", "a message is too long: 2 and 4294967295 bytes" },
@@ -249,7 +271,7 @@ static void test_silence(void **state)
 	struct error err = { 0 };
 	assert_int_equal(message_receive(pair[1], &message, within(0.02), &err), -1);
 	assert_int_equal(err.kind, ERROR_TIMEOUT);
-	put("LF1\n\0\0", 6);
+	put("LF2\n\0\0", 6);
 	assert_int_equal(message_receive(pair[1], &message, within(0.02), &err), -1);
 	assert_int_equal(err.kind, ERROR_TIMEOUT);
 }
@@ -283,10 +305,11 @@ static void test_strange_errors(void **state)
 		{ "{\"error\":null}", -1, ERROR_PEER },
 		{ "{\"error\":{}}", -1, ERROR_PEER },
 		{ "{\"error\":\"x\"}", -1, ERROR_PEER },
-		{ "{\"error\":{\"kind\":\"none\",\"message\":\"x\"}}", -1, ERROR_PEER },
-		{ "{\"error\":{\"kind\":\"flood\",\"code\":1e9}}", -1, ERROR_SYSTEM },
+		{ "{\"error\":{\"kind\":\"none\",\"code\":0,\"message\":\"x\"}}", -1, ERROR_PEER },
+		{ "{\"error\":{\"kind\":\"flood\",\"code\":1,\"message\":\"\"}}", -1, ERROR_PEER },
 		{ "{\"error\":{\"kind\":7,\"code\":\"x\",\"message\":[]}}", -1, ERROR_PEER },
-		{ "{\"error\":{\"kind\":\"timeout\",\"message\":\"%s%n\"}}", -1, ERROR_TIMEOUT },
+		{ "{\"error\":{\"kind\":\"timeout\",\"code\":0,\"message\":\"%s%n\"}}", -1,
+		  ERROR_TIMEOUT },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct message reply = { .json = json_loads(cases[i].json, 0, NULL) };
@@ -302,20 +325,41 @@ static void test_strange_errors(void **state)
 static void test_members(void **state)
 {
 	(void)state;
-	json_t *object = json_pack("{s:s,s:i,s:f,s:n,s:b}", "text", "word", "whole", -3, "real",
-				   0.5, "null", "true", 1);
-	assert_string_equal(message_text(object, "text", "x"), "word");
-	assert_string_equal(message_text(object, "whole", "x"), "x");
-	assert_string_equal(message_text(object, "null", "x"), "x");
-	assert_null(message_text(object, "none", NULL));
-	assert_int_equal(message_whole(object, "whole", 9), -3);
-	assert_int_equal(message_whole(object, "real", 9), 9);
-	assert_int_equal(message_whole(object, "true", 9), 9);
-	assert_true(message_real(object, "real", 9) == 0.5);
-	assert_true(message_real(object, "whole", 9) == -3);
-	assert_true(message_real(object, "text", 9) == 9);
-	assert_true(message_real(NULL, "text", 9) == 9);
+	json_t *object = message_object();
+	message_put_text(object, "text", "word");
+	message_put_whole(object, "whole", INT64_MIN);
+	message_put_real(object, "real", 0.5);
+	message_put_real(object, "unknown", NAN);
+	message_put_flag(object, "flag", true);
+	message_put(object, "list", message_list());
+	assert_string_equal(message_text(object, "text"), "word");
+	assert_string_equal(message_text_or(object, "text", "x"), "word");
+	assert_string_equal(message_text_or(object, "none", "x"), "x");
+	assert_true(message_whole(object, "whole") == INT64_MIN);
+	assert_int_equal(message_whole_or(object, "none", 9), 9);
+	assert_true(message_real(object, "real") == 0.5);
+	assert_true(message_real_or(object, "unknown", 7) == 7);
+	assert_true(message_flag(object, "flag"));
+	assert_ptr_equal(message_member(object, "list"), json_object_get(object, "list"));
+	assert_int_equal(json_object_size(object), 5);
 	json_decref(object);
+}
+
+/* A user of the table who asks for what it does not promise is told at once. */
+static void test_a_member_that_is_not_there(void **state)
+{
+	(void)state;
+	static const char *const objects[] = { "{}", "{\"a\": 3}", "{\"a\": null}" };
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
+		int status = 0;
+		pid_t pid = fork();
+		if (pid == 0) {
+			close(STDERR_FILENO);
+			_exit(message_text(json_loads(objects[i], 0, NULL), "a") ? 0 : 1);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	}
 }
 
 #define WITH_PAIR(test) cmocka_unit_test_setup_teardown(test, open_pair, close_pair)
@@ -326,7 +370,7 @@ int main(void)
 		WITH_PAIR(test_format_on_the_wire),
 		WITH_PAIR(test_there_and_back),
 		WITH_PAIR(test_largest),
-		WITH_PAIR(test_text_that_is_no_utf8),
+		WITH_PAIR(test_any_bytes_travel),
 		cmocka_unit_test_teardown(test_hostile_messages, close_pair),
 		WITH_PAIR(test_another_protocol),
 		WITH_PAIR(test_cut_short),
@@ -334,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_errors_there_and_back),
 		cmocka_unit_test(test_strange_errors),
 		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_a_member_that_is_not_there),
 	};
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
