@@ -51,6 +51,10 @@ void catalog_load(void)
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
 	const char *home = getenv("HOME");
+	const char *name = NULL;
+	const char *reason = NULL;
+	for (size_t i = 0; transport_refused(i, &name, &reason); i++)
+		add_problem(reason);
 	catalog_add_folder(tool_shipped_folder());
 	if (config && config[0] == '/') {
 		AUTO_FREE char *folder = path_join(config, "linefill/tools");
@@ -83,6 +87,12 @@ const struct transport *catalog_transport(const char *name, struct error *err)
 		if (strcmp(missing, name) != 0)
 			continue;
 		error_set(err, ERROR_UNAVAILABLE, 0, "%s: %s", name, reason);
+		return NULL;
+	}
+	for (size_t i = 0; transport_refused(i, &missing, &reason); i++) {
+		if (strcmp(missing, name) != 0)
+			continue;
+		error_set(err, ERROR_CONFIG, 0, "%s", reason);
 		return NULL;
 	}
 	const char *near = text_nearest(name, transport_name_at, transport_all());

@@ -48,4 +48,8 @@ struct dataset {
 	bool users_own;
 };
 
+/* Has this module, built in as name, all that it must have? CONFIG, saying what is missing. */
+int dataset_check_contract(const struct dataset *dataset, const char *name,
+			   struct error *err) MUST_CHECK;
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/option_table.h"
 
 static const struct {
 	enum transport_cap cap;
@@ -38,6 +39,47 @@ enum transport_cap transport_cap_from_name(const char *name)
 		if (strcmp(caps[i].name, name) == 0)
 			return caps[i].cap;
 	return 0;
+}
+
+/* The call that is missing, or NULL. */
+static const char *missing_call(const struct transport *transport)
+{
+	bool pushes = transport->driver == XFER_SOURCE;
+	/* Where a server or a program does the listening end, there is nothing for us to do. */
+	bool served = (transport->needs || transport->caps & CAP_TOOL) &&
+		      !(transport->caps & CAP_TWO_ENDED);
+	if (!transport->probe)
+		return ".probe";
+	if (!transport->prepare)
+		return ".prepare";
+	if (!transport->send && (pushes || !served))
+		return ".send";
+	if (!transport->receive && (!pushes || !served))
+		return ".receive";
+	return transport->cleanup ? NULL : ".cleanup";
+}
+
+int transport_check_contract(const struct transport *transport, const char *name, struct error *err)
+{
+	const char *lacks = NULL;
+	if (!transport->name || !transport->name[0])
+		lacks = ".name";
+	else if (!transport->summary)
+		lacks = ".summary";
+	else
+		lacks = missing_call(transport);
+	if (lacks)
+		return error_set(err, ERROR_CONFIG, 0, "%s is missing", lacks);
+	if (name && strcmp(transport->name, name) != 0)
+		return error_set(err, ERROR_CONFIG, 0, ".name is '%s' instead of '%s'",
+				 transport->name, name);
+	if (transport->driver != XFER_SOURCE && transport->driver != XFER_SINK)
+		return error_set(err, ERROR_CONFIG, 0, ".driver is neither source nor sink");
+	for (uint32_t bit = 1; bit; bit <<= 1)
+		if (transport->caps & bit && !transport_cap_name((enum transport_cap)bit))
+			return error_set(err, ERROR_CONFIG, 0, ".caps has the unknown bit 0x%x",
+					 bit);
+	return option_table_check(transport->options, transport->options_size, err);
 }
 
 bool transport_moves_memory(const struct transport *transport, const void *options)

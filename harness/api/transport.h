@@ -96,6 +96,10 @@ struct transport {
 	void (*cleanup)(struct xfer *xfer);
 };
 
+/* Has this module all that it must have? name is what it was built in as; NULL where it is known by
+ * its own. CONFIG, saying what is missing. */
+int transport_check_contract(const struct transport *transport, const char *name,
+			     struct error *err) MUST_CHECK;
 /* No files are copied with these options: bytes are counted at the sink (verified "count"). */
 bool transport_moves_memory(const struct transport *transport, const void *options);
 /* UNSUPPORTED, with the reason, when this tree needs what the caps lack (symbolic links, empty

@@ -89,25 +89,6 @@ static const struct argp argp = {
 	       "DIR with that manifest. `linefill list datasets` shows the recipes.",
 };
 
-static const char *name_at(const void *context, size_t i)
-{
-	const struct dataset *const *all = context;
-	return all[i] ? all[i]->name : NULL;
-}
-
-static const struct dataset *find(const char *name, struct error *err)
-{
-	const struct dataset *dataset = dataset_find(name);
-	const char *near = text_nearest(name, name_at, dataset_all());
-	if (!dataset && near)
-		error_set(err, ERROR_CONFIG, 0, "unknown dataset '%s': did you mean '%s'?", name,
-			  near);
-	else if (!dataset)
-		error_set(err, ERROR_CONFIG, 0,
-			  "unknown dataset '%s': `linefill list datasets` shows them", name);
-	return dataset;
-}
-
 static int empty_folder(const char *path, struct error *err)
 {
 	bool empty = true;
@@ -136,7 +117,7 @@ static int make(const struct arguments *arguments, const char *manifest_path,
 	struct manifest manifest = { 0 };
 	if (items)
 		*items++ = '\0';
-	const struct dataset *dataset = find(arguments->recipe, err);
+	const struct dataset *dataset = dataset_get(arguments->recipe, err);
 	AUTO_FREE void *values = calloc(1, dataset ? dataset->options_size + 1 : 1);
 	struct dataset_estimate estimate;
 	if (!dataset || !values || option_defaults(dataset->options, values, err) < 0 ||

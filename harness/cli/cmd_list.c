@@ -371,5 +371,7 @@ int cmd_list(int argc, char **argv)
 	json_decref(list);
 	for (size_t i = 0; catalog_problem(i); i++)
 		fprintf(stderr, "linefill: %s\n", catalog_problem(i));
+	for (size_t i = 0; dataset_problem(i); i++)
+		fprintf(stderr, "linefill: %s\n", dataset_problem(i));
 	return CLI_OK;
 }

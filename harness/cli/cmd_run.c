@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "datasets/registry.h"
 #include "harness/agent/workspace.h"
 #include "harness/base/cancel.h"
 #include "harness/base/cleanup.h"
@@ -322,6 +323,8 @@ static int resolve_tools(struct arguments *arguments, struct error *err)
 	}
 	for (size_t i = 0; catalog_problem(i); i++)
 		log_line(LOG_WARNING, "%s", catalog_problem(i));
+	for (size_t i = 0; dataset_problem(i); i++)
+		log_line(LOG_WARNING, "%s", dataset_problem(i));
 	return 0;
 }
 

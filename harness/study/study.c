@@ -151,30 +151,13 @@ static void tool_default(char *value)
 
 /* ---- [dataset] ---- */
 
-static const char *dataset_name_at(const void *context, size_t i)
-{
-	const struct dataset *const *all = context;
-	return all[i] ? all[i]->name : NULL;
-}
-
-static int unknown_recipe(const char *name, struct error *err)
-{
-	const char *near = text_nearest(name, dataset_name_at, dataset_all());
-	if (near)
-		return error_set(err, ERROR_CONFIG, 0, "unknown dataset '%s': did you mean '%s'?",
-				 name, near);
-	return error_set(err, ERROR_CONFIG, 0,
-			 "unknown dataset '%s': `linefill list datasets` shows them", name);
-}
-
 static int find_recipe(struct study *study, const struct study_input *input, struct error *err)
 {
 	const struct study_setting *setting = study_input_find(input, "dataset", "recipe");
 	const char *recipe = setting ? setting->value : "linux-repo";
-	study->dataset = dataset_find(recipe);
+	study->dataset = dataset_get(recipe, err);
 	if (study->dataset)
 		return 0;
-	unknown_recipe(recipe, err);
 	return setting ? error_wrap(err, "%s", setting->where) : -1;
 }
 

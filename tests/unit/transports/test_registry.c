@@ -46,12 +46,13 @@ static void test_missing(void **state)
 
 static void test_add(void **state)
 {
-	static const struct transport first = { .name = "mine", .summary = "first" };
-	static const struct transport second = { .name = "mine", .summary = "second" };
-	static const struct transport other = { .name = "other", .summary = "other" };
-	static const struct transport taken = { .name = "tcp", .summary = "a thief" };
+	const struct transport *tcp = transport_find("tcp");
+	static struct transport first, second, other, taken; /* they outlive this */
 	struct error err = { 0 };
 	size_t before = count_all();
+	first = second = other = taken = *tcp;
+	first.name = second.name = "mine";
+	other.name = "other";
 	(void)state;
 	assert_int_equal(transport_registry_add(&first, &err), 0);
 	assert_int_equal(transport_registry_add(&other, &err), 0);
@@ -62,7 +63,23 @@ static void test_add(void **state)
 	assert_ptr_equal(transport_all()[before], &second);
 	assert_int_equal(transport_registry_add(&taken, &err), -1);
 	assert_int_equal(err.kind, ERROR_CONFIG);
-	assert_ptr_not_equal(transport_find("tcp"), &taken);
+	assert_ptr_equal(transport_find("tcp"), tcp);
+}
+
+/* One that would crash when it runs is refused by its name. What is missing is known to the tests
+ * of the contract; that built-in ones are refused too is shown by a copy of the tree. */
+static void test_broken(void **state)
+{
+	static const struct transport broken = { .name = "broken", .summary = "no calls at all" };
+	const char *name = NULL;
+	const char *reason = NULL;
+	struct error err = { 0 };
+	(void)state;
+	assert_int_equal(transport_registry_add(&broken, &err), -1);
+	assert_string_equal(err.message, "transport 'broken' breaks the contract of "
+					 "harness/api/transport.h: .probe is missing");
+	assert_null(transport_find("broken"));
+	assert_false(transport_refused(0, &name, &reason));
 }
 
 int main(void)
@@ -71,6 +88,7 @@ int main(void)
 		cmocka_unit_test(test_built_in),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_add),
+		cmocka_unit_test(test_broken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
