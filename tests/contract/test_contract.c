@@ -46,6 +46,9 @@ static void tool_found(struct transport *transport, void *context)
 		fail_msg("%s", err.message);
 }
 
+/* README's example, which is built into this program alone. */
+extern const struct transport transport_plain;
+
 static void tool_failed(const char *path, const struct error *err, void *context)
 {
 	(void)context;
@@ -57,6 +60,8 @@ static int setup(void **state)
 	static const struct tool_visitor visitor = { .found = tool_found, .failed = tool_failed };
 	struct error err = { 0 };
 	(void)state;
+	if (transport_registry_add(&transport_plain, &err) < 0)
+		fail_msg("%s", err.message);
 	base = tree_temporary();
 	source_root = make_folder("source");
 	sink_root = make_folder("sink");
