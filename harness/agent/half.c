@@ -417,6 +417,9 @@ void half_run(struct half *half, const struct cancel *cancel, struct half_result
 	} else {
 		const struct io_limit moment = { .deadline_ns = clock_deadline_ns(1) };
 		result->error_ns = clock_now_ns() - timing.go_ns;
+		/* Whatever else went wrong, a server that died is the reason. */
+		if (half->plan.keeper && service_check(half->plan.keeper, &result->error) < 0)
+			result->error_ns = INT64_MIN;
 		if (half->link >= 0 && say(half, LINK_FAILED, &moment, NULL) < 0)
 			log_line(LOG_INFO, "the other agent could not be told of the failure");
 	}

@@ -21,8 +21,13 @@ _Noreturn static void run_in_child(const struct job *job, int writer, int64_t de
 		outcome = job->function(job->argument, result, &limit, &err);
 	}
 	const struct io_limit never = { .deadline_ns = CLOCK_NEVER };
+	char name[32];
 	if (outcome == 0)
 		err = (struct error){ 0 };
+	/* The agent does not ask a job to stop. */
+	else if (cancel_signal(&cancel))
+		error_set(&err, ERROR_SYSTEM, 0, "the process was killed by %s",
+			  child_signal_name(cancel_signal(&cancel), name, sizeof(name)));
 	else if (err.kind == ERROR_NONE)
 		error_set(&err, ERROR_SYSTEM, 0, "failed without saying why");
 	if (io_write_full(writer, &err, sizeof(err), &never, NULL) < 0 ||

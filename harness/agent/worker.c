@@ -15,6 +15,7 @@
 struct note {
 	enum worker_stage stage;
 	struct error error;
+	int signal; /* that told it to stop; 0: none */
 	struct endpoint endpoint;
 	struct usage usage;
 	struct xfer_report report;
@@ -90,6 +91,7 @@ _Noreturn static void worker_main(int fd, struct xfer *xfer, const struct endpoi
 			  xfer->transport->name);
 	struct usage baseline = note.usage;
 	note.stage = WORKER_DONE;
+	note.signal = cancel_signal(&cancel);
 	note.report = report;
 	say(fd, &note);
 	xfer->transport->cleanup(xfer);
@@ -130,6 +132,27 @@ int worker_go(struct worker *worker, struct error *err)
 	return 0;
 }
 
+static const char *end_name(const struct worker *worker)
+{
+	return worker->side == XFER_SOURCE ? "source" : "sink";
+}
+
+/* The user's wish to stop comes from the agent, which asks. What else stops a worker is a signal of
+ * a stranger's, or the other end's word that it stopped. */
+static void take_error(struct worker *worker, const struct note *note)
+{
+	char name[32];
+	worker->error = note->error;
+	if (worker->stopping || note->error.kind == ERROR_NONE)
+		return;
+	if (note->signal)
+		error_set(&worker->error, ERROR_SYSTEM, 0,
+			  "the worker process at the %s was killed by %s", end_name(worker),
+			  child_signal_name(note->signal, name, sizeof(name)));
+	else if (note->error.kind == ERROR_CANCELLED)
+		worker->error.kind = ERROR_PEER;
+}
+
 static void worker_died(struct worker *worker)
 {
 	char text[64];
@@ -141,8 +164,7 @@ static void worker_died(struct worker *worker)
 		child_end(&worker->child);
 	if (worker->error.kind == ERROR_NONE)
 		error_set(&worker->error, ERROR_SYSTEM, 0, "the worker process at the %s died: %s",
-			  worker->side == XFER_SOURCE ? "source" : "sink",
-			  child_status_text(status, text, sizeof(text)));
+			  end_name(worker), child_status_text(status, text, sizeof(text)));
 	if (worker->stage < WORKER_DONE)
 		worker->done_ns = clock_now_ns();
 	worker->stage = WORKER_ENDED;
@@ -173,7 +195,7 @@ void worker_listen(struct worker *worker)
 	if (note.stage == WORKER_DONE)
 		worker->done_ns = clock_now_ns();
 	worker->stage = note.stage;
-	worker->error = note.error;
+	take_error(worker, &note);
 	worker->endpoint = note.endpoint;
 	worker->usage = note.usage;
 	worker->report = note.report;
@@ -181,6 +203,7 @@ void worker_listen(struct worker *worker)
 
 void worker_stop(struct worker *worker)
 {
+	worker->stopping = true;
 	if (worker->child.pid > 0)
 		kill(worker->child.pid, SIGTERM);
 }

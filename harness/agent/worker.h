@@ -24,6 +24,7 @@ struct worker {
 	int fd; /* to the worker; readable when it says something or died; -1: none */
 	enum worker_stage stage;
 	struct error error; /* kind NONE: fine so far */
+	bool stopping;      /* by worker_stop */
 	int64_t done_ns;    /* when DONE was heard, CLOCK_MONOTONIC */
 	struct endpoint endpoint;
 	struct usage usage; /* from READY to ENDED */
@@ -41,7 +42,8 @@ int worker_start(struct worker *worker, const struct xfer *xfer, const int *clos
  * is done, for workers that have nothing to move. */
 int worker_go(struct worker *worker, struct error *err) MUST_CHECK;
 /* Call when fd or child.fd is readable: takes what the worker says; a worker that died becomes
- * ENDED with an error. */
+ * ENDED with an error. One that stopped although it was not asked to was killed by a signal of a
+ * stranger's, and says so. */
 void worker_listen(struct worker *worker);
 /* Asks it to stop (SIGTERM to the worker only). */
 void worker_stop(struct worker *worker);

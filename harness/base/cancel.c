@@ -11,6 +11,7 @@ static struct cancel *signal_cancel;
 int cancel_open(struct cancel *cancel, struct error *err)
 {
 	atomic_store(&cancel->requested, false);
+	atomic_store(&cancel->signal, 0);
 	cancel->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (cancel->fd < 0)
 		return error_system(err, "eventfd");
@@ -36,9 +37,11 @@ void cancel_request(struct cancel *cancel)
 
 static void on_signal(int signal)
 {
-	(void)signal;
-	if (signal_cancel)
-		cancel_request(signal_cancel);
+	int none = 0;
+	if (!signal_cancel)
+		return;
+	atomic_compare_exchange_strong(&signal_cancel->signal, &none, signal);
+	cancel_request(signal_cancel);
 }
 
 int cancel_on_signals(struct cancel *cancel, struct error *err)

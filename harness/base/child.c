@@ -248,11 +248,22 @@ char *child_find_program(const char *name, struct error *err)
 	return NULL;
 }
 
+const char *child_signal_name(int signal, char *name, size_t size)
+{
+	const char *abbreviation = sigabbrev_np(signal);
+	if (abbreviation)
+		snprintf(name, size, "SIG%s", abbreviation);
+	else
+		snprintf(name, size, "signal %d", signal);
+	return name;
+}
+
 const char *child_status_text(int status, char *text, size_t size)
 {
+	char name[32];
 	if (WIFSIGNALED(status))
-		snprintf(text, size, "killed by signal %d (%s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
+		snprintf(text, size, "killed by %s",
+			 child_signal_name(WTERMSIG(status), name, sizeof(name)));
 	else
 		snprintf(text, size, "exit status %d", WEXITSTATUS(status));
 	return text;

@@ -49,7 +49,9 @@ char *child_find_program(const char *name, struct error *err) MUST_CHECK;
 char *child_own_program(struct error *err) MUST_CHECK;
 /* What a program is called in messages: its path without folders. */
 const char *child_program_name(const char *path);
-/* "exit status 3", "killed by signal 9 (Killed)". */
+/* "SIGKILL"; "signal 34" where it has no name. */
+const char *child_signal_name(int signal, char *name, size_t size);
+/* "exit status 3", "killed by SIGKILL". */
 const char *child_status_text(int status, char *text, size_t size);
 /* This process adopts orphans of its descendants from now on, so that they can be found, counted
  * and ended. */

@@ -268,6 +268,8 @@ static int conduct_rows(struct conduct *conduct, const struct plan *plan, struct
 	if (set_up(conduct, &reason) < 0) {
 		if (cancel_requested(conduct->order->cancel))
 			error_set(&reason, ERROR_CANCELLED, 0, "stopped on request");
+		else if (reason.kind == ERROR_CANCELLED)
+			reason.kind = ERROR_SYSTEM; /* it was not the user who stopped it */
 		return write_all_failed(conduct, plan, &reason, err);
 	}
 	check_cases(conduct);

@@ -248,6 +248,8 @@ void run_case(const struct run *run, struct result *rows, const struct cancel *c
 		/* Whatever broke when the user said stop: stopping is the reason. */
 		if (outcome < 0 && cancel_requested(cancel))
 			error_set(&err, ERROR_CANCELLED, 0, "stopped on request");
+		else if (outcome < 0 && err.kind == ERROR_CANCELLED)
+			err.kind = ERROR_SYSTEM; /* it was not the user who stopped it */
 		/* A server that may be the reason is not kept for the next run. */
 		if (outcome < 0)
 			run->pairs[i].ssh_ready = false;

@@ -21,8 +21,6 @@
 /* More connections than any run makes; counted since the server was last idle. */
 #define SESSIONS_MAX 512
 
-enum keeper_ask { ASK_USAGE = 'U', ASK_DRAIN = 'D' };
-
 struct keeper {
 	const struct service_spec *spec;
 	int listener, agent, signals;
@@ -91,7 +89,7 @@ static void hear_agent(struct keeper *keeper)
 		end_sessions(keeper);
 		_exit(0);
 	}
-	if (ask == ASK_USAGE || !has_children())
+	if (!has_children())
 		tell(keeper);
 	else
 		keeper->drain_deadline_ns = clock_deadline_ns(SERVICE_PATIENCE_S);
@@ -154,31 +152,37 @@ int service_start(struct service_keeper *keeper, const struct service_spec *spec
 	return side < 0 ? -1 : io_set_nonblocking(keeper->fd, err);
 }
 
-static int ask(struct service_keeper *keeper, enum keeper_ask what, struct usage *usage,
-	       const struct io_limit *limit, struct error *err)
+int service_check(const struct service_keeper *keeper, struct error *err)
 {
-	char byte = (char)what;
-	struct usage old;
-	/* An answer that nobody waited for any more is not the one to this. */
-	while (recv(keeper->fd, &old, sizeof(old), MSG_DONTWAIT) > 0)
-		;
-	if (send(keeper->fd, &byte, 1, MSG_NOSIGNAL) != 1)
-		return error_system(err, "the keeper of the server is gone");
-	if (io_read_full(keeper->fd, usage, sizeof(*usage), limit, err) < 0)
-		return error_wrap(err, "the keeper of the server");
-	return 0;
-}
-
-int service_usage(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
-		  struct error *err)
-{
-	return ask(keeper, ASK_USAGE, usage, limit, err);
+	siginfo_t info = { 0 };
+	char name[32];
+	if (waitid(P_PID, (id_t)keeper->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_pid == 0)
+		return 0;
+	if (info.si_code == CLD_EXITED)
+		return error_set(err, ERROR_SYSTEM, 0,
+				 "the keeper of the private server died: exit status %d",
+				 info.si_status);
+	return error_set(err, ERROR_SYSTEM, 0,
+			 "the keeper of the private server died: killed by %s",
+			 child_signal_name(info.si_status, name, sizeof(name)));
 }
 
 int service_drain(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
 		  struct error *err)
 {
-	return ask(keeper, ASK_DRAIN, usage, limit, err);
+	const char byte = 'd'; /* whatever it is */
+	struct usage old;
+	/* An answer that nobody waited for any more is not the one to this. */
+	while (recv(keeper->fd, &old, sizeof(old), MSG_DONTWAIT) > 0)
+		;
+	if (send(keeper->fd, &byte, 1, MSG_NOSIGNAL) != 1 ||
+	    io_read_full(keeper->fd, usage, sizeof(*usage), limit, err) < 0) {
+		if (service_check(keeper, err) < 0)
+			return -1;
+		return error_wrap(err, "the keeper of the server");
+	}
+	return 0;
 }
 
 void service_stop(struct service_keeper *keeper)

@@ -31,14 +31,13 @@ struct service_keeper {
 /* close_fds: the agent's descriptors that the keeper has no business with, ends with -1. */
 int service_start(struct service_keeper *keeper, const struct service_spec *spec,
 		  const int *close_fds, struct error *err) MUST_CHECK;
-/* CPU of the keeper and of all sessions that ended. */
-int service_usage(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
-		  struct error *err) MUST_CHECK;
-/* The same, once no session runs any more: those that do not end within SERVICE_PATIENCE_S are
- * killed. */
+/* CPU of the keeper and of all sessions, once none runs any more: those that do not end within
+ * SERVICE_PATIENCE_S are killed. */
 #define SERVICE_PATIENCE_S 5
 int service_drain(struct service_keeper *keeper, struct usage *usage, const struct io_limit *limit,
 		  struct error *err) MUST_CHECK;
+/* SYSTEM, with how it died, when the keeper is no more. */
+int service_check(const struct service_keeper *keeper, struct error *err) MUST_CHECK;
 /* Kills the sessions, then the keeper, and reaps. */
 void service_stop(struct service_keeper *keeper);
 

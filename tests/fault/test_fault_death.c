@@ -45,54 +45,112 @@ static void check_victims(struct bench *bench, const char *reason)
 	ASSERT_ROW(bench_row(bench, "victim", 3), STATUS_OK);
 }
 
-static void kill_worker(struct bench *bench, const char *driver)
+/* Sends the signal to the tool (0) or to its parent, the worker (1). */
+static void kill_driving(struct bench *bench, const char *driver, int whom, int signal,
+			 const char *reason)
 {
 	pid_t pids[2];
 	add_victim(bench, driver);
 	start_victims(bench);
 	assert_int_equal(bench_read_pids(bench, "running", pids, 2), 2);
-	kill(pids[1], SIGKILL); /* the tool's parent */
-	check_victims(bench, "killed by signal 9");
+	kill(pids[whom], signal);
+	check_victims(bench, reason);
 }
 
 static void kill_of_source_worker(void **state)
 {
-	kill_worker(*state, "source");
+	kill_driving(*state, "source", 1, SIGKILL, "source died: killed by SIGKILL");
 }
 
 static void kill_of_sink_worker(void **state)
 {
-	kill_worker(*state, "sink");
+	kill_driving(*state, "sink", 1, SIGKILL, "sink died: killed by SIGKILL");
+}
+
+/* What asks politely is no less a stranger: the user did not stop anything. */
+static void term_of_source_worker(void **state)
+{
+	kill_driving(*state, "source", 1, SIGTERM, "source was killed by SIGTERM");
+}
+
+static void term_of_sink_worker(void **state)
+{
+	kill_driving(*state, "sink", 1, SIGTERM, "sink was killed by SIGTERM");
+}
+
+static void hangup_of_source_worker(void **state)
+{
+	kill_driving(*state, "source", 1, SIGHUP, "source was killed by SIGHUP");
+}
+
+static void term_of_tool(void **state)
+{
+	kill_driving(*state, "source", 0, SIGTERM, "fault_tool: killed by SIGTERM");
 }
 
 /* Of the end that only waits. */
-static void kill_of_listening_worker(void **state)
+static void kill_listening(struct bench *bench, int signal, const char *reason)
 {
-	struct bench *bench = *state;
 	add_victim(bench, "source");
 	start_victims(bench);
 	pid_t worker = process_child(bench_await_agent(bench, "sink"));
 	assert_true(worker > 0);
-	kill(worker, SIGKILL);
-	check_victims(bench, "killed by signal 9");
+	kill(worker, signal);
+	check_victims(bench, reason);
 }
 
-static void kill_agent(struct bench *bench, const char *side)
+static void kill_of_listening_worker(void **state)
+{
+	kill_listening(*state, SIGKILL, "sink died: killed by SIGKILL");
+}
+
+static void term_of_listening_worker(void **state)
+{
+	kill_listening(*state, SIGTERM, "sink was killed by SIGTERM");
+}
+
+/* The private server is the sink agent's first child. */
+static void term_of_server(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "victim",
+		       "[tool]\nneeds = sshd\nrun = ssh -F {ssh_config} {host}\n"
+		       "  %s once %s/first mark %s/running\n  once %s/second sleep 300\n"
+		       "  copy {src} {dst}\n[preserve]\nmode =\n",
+		       FAULT_TOOL, bench->files, bench->files, bench->files);
+	start_victims(bench);
+	pid_t keeper = process_child(bench_await_agent(bench, "sink"));
+	assert_true(keeper > 0);
+	kill(keeper, SIGTERM);
+	check_victims(bench, "the keeper of the private server died: killed by SIGTERM");
+}
+
+static void kill_agent(struct bench *bench, const char *side, int signal, const char *reason)
 {
 	add_victim(bench, "source");
 	start_victims(bench);
-	kill(bench_await_agent(bench, side), SIGKILL);
-	check_victims(bench, "agent died");
+	kill(bench_await_agent(bench, side), signal);
+	check_victims(bench, reason);
 }
 
 static void kill_of_source_agent(void **state)
 {
-	kill_agent(*state, "source");
+	kill_agent(*state, "source", SIGKILL, "the source agent died: killed by SIGKILL");
 }
 
 static void kill_of_sink_agent(void **state)
 {
-	kill_agent(*state, "sink");
+	kill_agent(*state, "sink", SIGKILL, "the sink agent died: killed by SIGKILL");
+}
+
+static void term_of_source_agent(void **state)
+{
+	kill_agent(*state, "source", SIGTERM, "the source agent died: killed by SIGTERM");
+}
+
+static void term_of_sink_agent(void **state)
+{
+	kill_agent(*state, "sink", SIGTERM, "the sink agent died: killed by SIGTERM");
 }
 
 static void kill_of_both_agents(void **state)
@@ -118,7 +176,7 @@ static void crash_costs_one_row(void **state)
 		for (size_t i = 0; i < 2; i++) {
 			const struct result *row = bench_row(bench, crashed[i], round);
 			ASSERT_ROW(row, STATUS_FAILED);
-			ASSERT_HOLDS(row->error, "Aborted");
+			ASSERT_HOLDS(row->error, "SIGABRT");
 		}
 		ASSERT_ROW(bench_row(bench, "tcp", round), STATUS_OK);
 	}
@@ -146,6 +204,10 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		BENCH_TEST(kill_of_source_worker),    BENCH_TEST(kill_of_sink_worker),
+		BENCH_TEST(term_of_source_worker),    BENCH_TEST(term_of_sink_worker),
+		BENCH_TEST(hangup_of_source_worker),  BENCH_TEST(term_of_tool),
+		BENCH_TEST(term_of_listening_worker), BENCH_TEST(term_of_server),
+		BENCH_TEST(term_of_source_agent),     BENCH_TEST(term_of_sink_agent),
 		BENCH_TEST(kill_of_listening_worker), BENCH_TEST(kill_of_source_agent),
 		BENCH_TEST(kill_of_sink_agent),       BENCH_TEST(kill_of_both_agents),
 		BENCH_TEST(crash_costs_one_row),      BENCH_TEST(failure_at_every_step),

@@ -49,7 +49,7 @@ static const struct fault faults[] = {
 	{ "killed",
 	  "[tool]\nrun = sh -c 'kill -9 $$' {src} {dst}\n",
 	  STATUS_FAILED,
-	  { "killed by signal 9" } },
+	  { "killed by SIGKILL" } },
 	{ "stops-reading",
 	  "[tool]\nserve = %1$s listen {port}\nserve_until = exit\n"
 	  "run = tar --create --file=- --directory={src} .\ninto = nc -N {host} {port}\n",

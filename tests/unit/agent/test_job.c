@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,6 +65,14 @@ static int crash(const void *argument, void *result, const struct io_limit *limi
 	(void)err;
 	raise(*(const int *)argument);
 	return 0;
+}
+
+static int stop_at(const void *argument, void *result, const struct io_limit *limit,
+		   struct error *err)
+{
+	(void)result;
+	raise(*(const int *)argument);
+	return io_wait(-1, POLLIN, limit, err);
 }
 
 static int leave(const void *argument, void *result, const struct io_limit *limit,
@@ -158,6 +167,7 @@ static void test_failures(void **state)
 {
 	(void)state;
 	static const int abort_signal = SIGABRT, kill_signal = SIGKILL, seven = 7;
+	static const int term_signal = SIGTERM, user_signal = SIGUSR1;
 	static const struct {
 		job_function *function;
 		const void *argument;
@@ -168,9 +178,14 @@ static void test_failures(void **state)
 		{ fail_well, NULL, ERROR_INTEGRITY, 42, "test: a byte is wrong" },
 		{ fail_silently, NULL, ERROR_SYSTEM, 0, "test: failed without saying why" },
 		{ crash, &abort_signal, ERROR_SYSTEM, 0,
-		  "test: the process died: killed by signal 6 (Aborted)" },
+		  "test: the process died: killed by SIGABRT" },
 		{ crash, &kill_signal, ERROR_SYSTEM, 0,
-		  "test: the process died: killed by signal 9 (Killed)" },
+		  "test: the process died: killed by SIGKILL" },
+		/* A stranger's wish is not the user's. */
+		{ stop_at, &term_signal, ERROR_SYSTEM, 0,
+		  "test: the process was killed by SIGTERM" },
+		{ crash, &user_signal, ERROR_SYSTEM, 0,
+		  "test: the process died: killed by SIGUSR1" },
 		{ leave, &seven, ERROR_SYSTEM, 0, "test: the process died: exit status 7" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

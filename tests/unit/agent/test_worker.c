@@ -244,6 +244,19 @@ static int exit_now(struct xfer *xfer, struct error *err)
 	return 0;
 }
 
+static int stop_at_signal(struct xfer *xfer, struct error *err)
+{
+	struct io_limit limit = xfer_limit(xfer);
+	raise(SIGTERM);
+	return io_wait(-1, POLLIN, &limit, err);
+}
+
+static int other_end_stopped(struct xfer *xfer, struct error *err)
+{
+	(void)xfer;
+	return error_set(err, ERROR_CANCELLED, 0, "sink: stopped on request");
+}
+
 static void test_failures(void **state)
 {
 	(void)state;
@@ -262,12 +275,22 @@ static void test_failures(void **state)
 		{ { .act = succeed_with_reason }, ERROR_NONE, "", 1 },
 		{ { .prepare = abort_now },
 		  ERROR_SYSTEM,
-		  "the worker process at the source died: killed by signal 6 (Aborted)",
+		  "the worker process at the source died: killed by SIGABRT",
 		  0 },
 		{ { .act = abort_now },
 		  ERROR_SYSTEM,
-		  "the worker process at the source died: killed by signal 6 (Aborted)",
+		  "the worker process at the source died: killed by SIGABRT",
 		  0 },
+		/* Nobody asked it to stop. */
+		{ { .act = stop_at_signal },
+		  ERROR_SYSTEM,
+		  "the worker process at the source was killed by SIGTERM",
+		  1 },
+		{ { .prepare = stop_at_signal },
+		  ERROR_SYSTEM,
+		  "the worker process at the source was killed by SIGTERM",
+		  1 },
+		{ { .act = other_end_stopped }, ERROR_PEER, "sink: stopped on request", 1 },
 		{ { .act = exit_now },
 		  ERROR_SYSTEM,
 		  "the worker process at the source died: exit status 5",

@@ -163,17 +163,16 @@ static void test_usage_of_orphans(void **state)
 	assert_true(used.user_s + used.system_s < told_s + 0.15);
 }
 
-/* usage answers at once, drain when the session is over. */
+/* Until the session is over. */
 static void test_drain_waits(void **state)
 {
 	(void)state;
-	struct usage usage, before;
+	struct usage usage;
 	struct error err = { 0 };
 	start("echo here; read -r line");
 	AUTO_FD fd = dial();
 	char here[5];
 	assert_int_equal(io_read_full(fd, here, sizeof(here), within(60), NULL), 0);
-	assert_int_equal(service_usage(&keeper, &before, within(60), &err), 0);
 	assert_int_equal(service_drain(&keeper, &usage, within(0.1), &err), -1);
 	assert_int_equal(err.kind, ERROR_TIMEOUT);
 	assert_int_equal(write(fd, "\n", 1), 1);
@@ -259,12 +258,15 @@ static void test_keeper_is_killed(void **state)
 	ssize_t n = io_read_some(fd, text, sizeof(text) - 1, within(60), NULL);
 	assert_true(n > 0);
 	text[n] = '\0';
-	kill(keeper.child.pid, SIGKILL);
+	assert_int_equal(service_check(&keeper, &err), 0);
+	kill(keeper.child.pid, SIGTERM);
 	struct pollfd polled = { .fd = keeper.child.fd, .events = POLLIN };
 	assert_int_equal(poll(&polled, 1, 60000), 1);
-	assert_int_equal(service_usage(&keeper, &usage, within(60), &err), -1);
-	assert_true(err.kind == ERROR_SYSTEM || err.kind == ERROR_PEER);
-	assert_non_null(strstr(err.message, "the keeper of the server"));
+	assert_int_equal(service_check(&keeper, &err), -1);
+	assert_int_equal(service_drain(&keeper, &usage, within(60), &err), -1);
+	assert_int_equal(err.kind, ERROR_SYSTEM);
+	assert_string_equal(err.message,
+			    "the keeper of the private server died: killed by SIGTERM");
 	service_stop(&keeper);
 	/* Its session died with it; what that left is the agent's to end. */
 	assert_true(processes_gone(atoi(text)));
@@ -317,7 +319,7 @@ static void test_closed_descriptors(void **state)
 	keeper = SERVICE_NONE;
 	assert_int_equal(service_start(&keeper, &spec, fds, NULL), 0);
 	struct usage usage;
-	assert_int_equal(service_usage(&keeper, &usage, within(60), NULL), 0);
+	assert_int_equal(service_drain(&keeper, &usage, within(60), NULL), 0);
 	close(ends[1]);
 	/* The keeper does not hold the other end open. */
 	assert_int_equal(io_read_some(ends[0], &nothing, 1, within(60), NULL), 0);

@@ -77,7 +77,7 @@ static void test_messages(void **state)
 		  NULL, "sh: exit status 1: b: Permission denied ... c" },
 		{ "printf 'a\\033[31m\\377b' >&2; exit 1", NULL,
 		  "sh: exit status 1: a\\x1b[31m\\xffb" },
-		{ "kill -9 $$", NULL, "sh: killed by signal 9 (Killed)" },
+		{ "kill -9 $$", NULL, "sh: killed by SIGKILL" },
 		{ "exit 2", "cat >/dev/null", "sh: exit status 2" },
 		{ "echo a >&2; exit 2", "cat >/dev/null; echo b >&2; exit 3",
 		  "sh: exit status 2: a" },
