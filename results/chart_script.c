@@ -16,17 +16,18 @@ static bool has_kind(const struct summary *summary, enum case_kind kind)
 	return false;
 }
 
-static const char *spread_title(const struct summary *summary)
+static void spread_title(const struct summary *summary, struct text *out)
 {
 	bool range = false;
-	bool interval = false;
-	for (size_t i = 0; i < summary->count; i++) {
+	for (size_t i = 0; i < summary->count; i++)
 		range = range || summary->cases[i].spread == SPREAD_RANGE;
-		interval = interval || summary->cases[i].spread == SPREAD_INTERVAL;
-	}
-	if (range && interval)
-		return "95 % interval or range";
-	return range ? "observed range" : "95 % interval of the median";
+	AUTO_TEXT coverage = { 0 };
+	summary_coverage_text(summary, &coverage);
+	if (!coverage.length)
+		text_add(out, "observed range");
+	else
+		text_addf(out, "%s interval%s", text_string(&coverage),
+			  range ? ", or range" : " of the median");
 }
 
 static void add_head(const struct chart *chart, const struct chart_layout *layout, struct text *out)
@@ -76,6 +77,8 @@ static void add_axes(const struct summary *summary, const struct chart *chart,
 
 static void add_keys(const struct summary *summary, const struct chart *chart, struct text *out)
 {
+	AUTO_TEXT spread = { 0 };
+	spread_title(summary, &spread);
 	text_add(out, "\tkeyentry with boxes fillstyle solid 1 border linecolor rgb '#0072b2' "
 		      "fillcolor rgb '#8cc4e8' title 'receive throughput, median', \\\n");
 	if (has_kind(summary, CASE_CEILING))
@@ -89,7 +92,7 @@ static void add_keys(const struct summary *summary, const struct chart *chart, s
 		  "\tkeyentry with vectors heads size graph 0.007,90 linewidth 1.4 linecolor rgb "
 		  "'black' "
 		  "title '%s', \\\n",
-		  spread_title(summary));
+		  text_string(&spread));
 	if (!chart->same_host)
 		text_add(out,
 			 "\tkeyentry with points pointtype 9 pointsize 1.3 * dot linecolor rgb "

@@ -4,10 +4,12 @@
 #define LINEFILL_RESULTS_REPORT_H
 
 #include "harness/base/error.h"
+#include "results/results_folder.h"
 
-/* Reads runs.csv and study.json in the folder; writes summary.csv, charts/ and report.html beside
- * them. Facts that study.json does not have are left out. Where no chart can be drawn (gnuplot is
- * missing), that is logged as a warning and the report says so. */
-int report_write(const char *folder, struct error *err) MUST_CHECK;
+/* Writes summary.csv, charts/ and report.html into the folder whose data it is. Facts that
+ * study.json does not have are left out. Where no chart can be drawn (gnuplot is missing), that is
+ * logged as a warning and the report says so. */
+int report_write(const char *folder, const struct results_folder *data,
+		 struct error *err) MUST_CHECK;
 
 #endif

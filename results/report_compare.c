@@ -5,56 +5,61 @@
 #include "harness/base/cleanup.h"
 #include "results/html.h"
 #include "results/report_parts.h"
+#include "results/verdict.h"
 
 #define NUMBER "td class=\"n\""
 
-/* With more pairs than this only those with the fastest case and between neighbours are shown. */
-#define PAIRS_SHOWN 36
-
-static void pair_row(const struct report *report, size_t i, size_t j, struct text *out)
+static void pair_row(const struct summary_duel *duel, struct text *out)
 {
-	const struct comparison *pair = report_pair(report, i, j);
+	const struct comparison *pair = &duel->pair;
+	AUTO_TEXT interval = { 0 };
+	char ratio[VERDICT_RATIO_SIZE];
+	if (compare_tested(pair))
+		verdict_interval_text(&pair->interval, &interval);
 	text_add(out, "<tr>");
-	html_element(out, "td", summary_label(report_ranked(report, i)));
-	html_element(out, "td", summary_label(report_ranked(report, j)));
+	html_element(out, "td", summary_label(duel->x));
+	html_element(out, "td", summary_label(duel->y));
 	html_elementf(out, NUMBER, "%zu", pair->rounds);
-	html_elementf(out, NUMBER, "%.3f", pair->ratio);
-	html_elementf(out, NUMBER, "%.3f to %.3f", pair->interval.low, pair->interval.high);
-	html_elementf(out, NUMBER, pair->adjusted_p < 0.001 ? "< 0.001" : "%.3f", pair->adjusted_p);
-	if (compare_differs(pair))
-		html_element(out, "td", "differs");
-	else
-		html_elementf(out, "td", "not told apart: within [%.2f, %.2f]", pair->interval.low,
-			      pair->interval.high);
+	html_element(out, NUMBER, verdict_ratio_text(pair->ratio, ratio));
+	html_element(out, NUMBER, interval.length ? text_string(&interval) : "\xe2\x80\x93");
+	html_element(out, "td", compare_verdict_names[compare_verdict(pair)]);
 	text_add(out, "</tr>\n");
+}
+
+static void how_compared(const struct contest *contest, struct text *out)
+{
+	text_addf(out,
+		  "<p>The ratio of two rates is the geometric mean of their ratios within the "
+		  "same round, and its simultaneous 95 %% interval comes from Student&#39;s t on "
+		  "the differences of log rates, with a variance that is never taken as smaller "
+		  "than the mean over all pairs, corrected for %zu comparison%s (Bonferroni%s); a "
+		  "pair <em>differs</em> exactly when its interval leaves out 1, for which it "
+		  "needs %d rounds.</p>\n",
+		  contest->family, contest->family == 1 ? "" : "s",
+		  contest->choice == CONTEST_WINNER && contest->family > 1
+			  ? "; all pairs, because the runs themselves picked the fastest"
+			  : "",
+		  COMPARE_ROUNDS_MIN);
 }
 
 void report_comparisons(const struct report *report, struct text *out)
 {
 	static const char *const heads[] = {
-		"X", "Y", ">Rounds", ">X / Y", ">95 % interval", ">p (Holm)", "Verdict", NULL
+		"X", "Y", ">Rounds in common", ">X / Y", ">95 % interval", "Verdict", NULL
 	};
-	size_t tested = report_tested_pairs(report);
-	if (tested == 0)
+	const struct contest *contest = &report->summary->contest;
+	struct summary_duel duel;
+	if (contest->family == 0)
 		return;
-	text_addf(out,
-		  "<h2>X against Y by round</h2>\n<p>Ratio of receive rates within the same round: "
-		  "Hodges-Lehmann estimate with the exact signed-rank interval. p is the exact "
-		  "Wilcoxon signed-rank probability, after Holm over %zu comparisons.",
-		  tested);
-	size_t rounds = compare_rounds_needed(tested);
-	text_addf(out, " To tell %zu comparisons apart takes at least %zu rounds.%s</p>\n", tested,
-		  rounds,
-		  tested > PAIRS_SHOWN
-			  ? " Shown are those with the fastest case and between neighbours."
-			  : "");
+	text_add(out, "<h2>X against Y by round</h2>\n");
+	how_compared(contest, out);
 	html_table_begin(out, heads);
-	for (size_t i = 0; i < report->summary.ranked_size; i++)
-		for (size_t j = i + 1; j < report->summary.ranked_size; j++)
-			if (report_tested(report_pair(report, i, j)) &&
-			    (tested <= PAIRS_SHOWN || i == 0 || j == i + 1))
-				pair_row(report, i, j, out);
+	for (size_t at = 0; summary_next_duel(report->summary, &at, &duel);)
+		pair_row(&duel, out);
 	html_table_end(out);
+	if (contest->choice != CONTEST_ALL && report->summary->ranked_size > 2)
+		text_add(out, "<p class=\"note\"><code>linefill report --all-pairs</code> shows "
+			      "every pair.</p>\n");
 }
 
 static bool is_plain(const struct summary_case *one)
@@ -78,8 +83,8 @@ static const struct summary_case *plain_twin(const struct report *report,
 					     const struct summary_case *one, bool *same_tool)
 {
 	const struct summary_case *other = NULL;
-	for (size_t i = 0; i < report->summary.ranked_size; i++) {
-		const struct summary_case *plain = report_ranked(report, i);
+	for (size_t i = 0; i < report->summary->ranked_size; i++) {
+		const struct summary_case *plain = summary_ranked(report->summary, i + 1);
 		if (!is_plain(plain) || streams_of(plain) != streams_of(one))
 			continue;
 		*same_tool = strcmp(plain->row->transport, one->row->transport) == 0;
@@ -97,10 +102,10 @@ static double cpu_per_gib(const struct summary_case *one)
 	return one->median.cpu_source_s_per_gib + one->median.cpu_sink_s_per_gib;
 }
 
-static void encryption_row(const struct summary_case *one, const struct summary_case *plain,
-			   bool same_tool, struct text *out)
+static void encryption_row(const struct report *report, const struct summary_case *one,
+			   const struct summary_case *plain, bool same_tool, struct text *out)
 {
-	struct comparison pair = summary_compare(one, plain);
+	struct comparison pair = summary_pair(report->summary, one, plain);
 	double more = cpu_per_gib(one) - cpu_per_gib(plain);
 	text_add(out, "<tr>");
 	html_element(out, "th scope=\"row\"", summary_label(one));
@@ -127,13 +132,13 @@ void report_encryption(const struct report *report, struct text *out)
 					     ">More CPU s/GiB, both ends",
 					     NULL };
 	AUTO_TEXT rows = { 0 };
-	for (size_t i = 0; i < report->summary.ranked_size; i++) {
-		const struct summary_case *one = report_ranked(report, i);
+	for (size_t i = 0; i < report->summary->ranked_size; i++) {
+		const struct summary_case *one = summary_ranked(report->summary, i + 1);
 		bool same_tool = false;
 		const struct summary_case *plain =
 			is_encrypted(one) ? plain_twin(report, one, &same_tool) : NULL;
 		if (plain)
-			encryption_row(one, plain, same_tool, &rows);
+			encryption_row(report, one, plain, same_tool, &rows);
 	}
 	if (rows.length == 0)
 		return;

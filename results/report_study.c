@@ -4,12 +4,7 @@
 #include "harness/base/cleanup.h"
 #include "results/html.h"
 #include "results/report_parts.h"
-
-const char *report_string(const json_t *object, const char *key)
-{
-	const char *string = json_string_value(json_object_get(object, key));
-	return string ? string : "";
-}
+#include "results/study_json.h"
 
 /* A value as text, whatever its type: study.json may say "3" or 3. */
 static void value_text(const json_t *value, struct text *out)
@@ -53,22 +48,23 @@ static void bytes_text(const json_t *object, const char *key, struct text *out)
 void report_heading(const struct report *report, struct text *out)
 {
 	const json_t *study = report->study;
-	const char *title = report_string(study, "title");
+	const char *title = study_json_string(study, "title");
 	html_element(out, "h1", *title ? title : "Copy study");
 	text_add(out, "\n<p class=\"meta\">");
-	const char *source = report_string(
+	const char *source = study_json_string(
 		json_object_get(json_object_get(study, "hosts"), "source"), "hostname");
-	const char *sink =
-		report_string(json_object_get(json_object_get(study, "hosts"), "sink"), "hostname");
-	html_add(out, report_string(study, "created_utc"));
+	const char *sink = study_json_string(
+		json_object_get(json_object_get(study, "hosts"), "sink"), "hostname");
+	html_add(out, study_json_string(study, "created_utc"));
 	if (*source && report->same_host)
 		html_addf(out, " \xc2\xb7 both ends on %s", source);
 	else if (*source && *sink)
 		html_addf(out, " \xc2\xb7 %s to %s", source, sink);
-	if (*report_string(study, "linefill_version"))
-		html_addf(out, " \xc2\xb7 linefill %s", report_string(study, "linefill_version"));
-	if (*report_string(study, "study_id"))
-		html_addf(out, " \xc2\xb7 study %s", report_string(study, "study_id"));
+	if (*study_json_string(study, "linefill_version"))
+		html_addf(out, " \xc2\xb7 linefill %s",
+			  study_json_string(study, "linefill_version"));
+	if (*study_json_string(study, "study_id"))
+		html_addf(out, " \xc2\xb7 study %s", study_json_string(study, "study_id"));
 	text_add(out, "</p>\n");
 }
 
@@ -225,19 +221,19 @@ static void argv_text(json_t *argv, struct text *out)
 static void case_command(const json_t *one, struct text *out)
 {
 	AUTO_TEXT command = { 0 };
-	const char *label = report_string(one, "label");
+	const char *label = study_json_string(one, "label");
 	argv_text(json_object_get(one, "command"), &command);
-	html_element(out, "h3", *label ? label : report_string(one, "name"));
+	html_element(out, "h3", *label ? label : study_json_string(one, "name"));
 	text_add(out, "<p class=\"note\">");
-	html_addf(out, "Transport %s", report_string(one, "transport"));
-	if (*report_string(one, "options"))
-		html_addf(out, ", %s", report_string(one, "options"));
+	html_addf(out, "Transport %s", study_json_string(one, "transport"));
+	if (*study_json_string(one, "options"))
+		html_addf(out, ", %s", study_json_string(one, "options"));
 	json_int_t instances = json_integer_value(json_object_get(one, "instances"));
 	if (instances > 1)
 		text_addf(out, ", %lld instances a side, each with its share",
 			  (long long)instances);
-	if (*report_string(one, "plan"))
-		html_addf(out, ". %s", report_string(one, "plan"));
+	if (*study_json_string(one, "plan"))
+		html_addf(out, ". %s", study_json_string(one, "plan"));
 	text_add(out, "</p>\n");
 	if (command.length) {
 		html_element(out, "pre", text_string(&command));

@@ -39,28 +39,30 @@ static void cost_cells(const struct report *report, const struct summary_case *o
 	number_cell(out, median->cpu_sink_s_per_gib, 2);
 }
 
-static const char *spread_head(const struct report *report)
+static void spread_head(const struct report *report, struct text *out)
 {
 	bool range = false;
-	bool interval = false;
-	for (size_t i = 0; i < report->summary.count; i++) {
-		range = range || report->summary.cases[i].spread == SPREAD_RANGE;
-		interval = interval || report->summary.cases[i].spread == SPREAD_INTERVAL;
-	}
-	if (range && interval)
-		return ">Observed range, or 95 % interval from 6 runs";
-	return range ? ">Observed range" : ">95 % interval of the median";
+	for (size_t i = 0; i < report->summary->count; i++)
+		range = range || report->summary->cases[i].spread == SPREAD_RANGE;
+	AUTO_TEXT coverage = { 0 };
+	summary_coverage_text(report->summary, &coverage);
+	text_add(out, range ? ">Observed range" : ">");
+	if (coverage.length)
+		text_addf(out, "%s%s interval of the median", range ? ", or " : "",
+			  text_string(&coverage));
 }
 
 static void table_head(const struct report *report, const char *first, struct text *out)
 {
 	const char *heads[12];
 	size_t used = 0;
+	AUTO_TEXT spread = { 0 };
+	spread_head(report, &spread);
 	if (first)
 		heads[used++] = first;
 	heads[used++] = "Case";
 	heads[used++] = ">Receive Mbit/s, median";
-	heads[used++] = spread_head(report);
+	heads[used++] = text_string(&spread);
 	heads[used++] = ">Total s";
 	if (!report->same_host)
 		heads[used++] = ">Source host CPU %";
@@ -89,12 +91,12 @@ static void case_row(const struct report *report, const struct summary_case *one
 
 void report_ranking(const struct report *report, struct text *out)
 {
-	if (report->summary.ranked_size == 0)
+	if (report->summary->ranked_size == 0)
 		return;
 	text_add(out, "<h2>Ranking</h2>\n");
 	table_head(report, ">#", out);
-	for (size_t i = 0; i < report->summary.ranked_size; i++)
-		case_row(report, report_ranked(report, i), out);
+	for (size_t i = 0; i < report->summary->ranked_size; i++)
+		case_row(report, summary_ranked(report->summary, i + 1), out);
 	html_table_end(out);
 	if (report->same_host)
 		text_add(out, "<p class=\"note\">Both ends ran on one machine and shared its CPUs: "
@@ -105,8 +107,8 @@ void report_ranking(const struct report *report, struct text *out)
 void report_ceilings(const struct report *report, struct text *out)
 {
 	bool any = false;
-	for (size_t i = 0; i < report->summary.count; i++) {
-		if (report->summary.cases[i].kind != CASE_CEILING)
+	for (size_t i = 0; i < report->summary->count; i++) {
+		if (report->summary->cases[i].kind != CASE_CEILING)
 			continue;
 		if (!any) {
 			text_add(out, "<h2>Ceilings</h2>\n<p>These runs moved bytes from memory to "
@@ -117,7 +119,7 @@ void report_ceilings(const struct report *report, struct text *out)
 			table_head(report, NULL, out);
 		}
 		any = true;
-		case_row(report, &report->summary.cases[i], out);
+		case_row(report, &report->summary->cases[i], out);
 	}
 	if (any)
 		html_table_end(out);
@@ -146,8 +148,8 @@ void report_failures(const struct report *report, struct text *out)
 	static const char *const heads[] = { "Case", "Status", ">Runs", "Error (of the first)",
 					     NULL };
 	AUTO_TEXT rows = { 0 };
-	for (size_t i = 0; i < report->summary.count; i++)
-		failure_rows(&report->summary.cases[i], &rows);
+	for (size_t i = 0; i < report->summary->count; i++)
+		failure_rows(&report->summary->cases[i], &rows);
 	if (rows.length == 0)
 		return;
 	text_add(out, "<h2 id=\"failures\">What went wrong</h2>\n");

@@ -25,10 +25,19 @@ void statistics_range(const double *values, size_t count, double *low, double *h
  * least 95 %: 1 - 2 P(Binomial(n, 1/2) < k), exact (Hahn and Meeker, "Statistical Intervals", 1991,
  * section 5.2). False below STATISTICS_INTERVAL_MIN values: there is none. */
 bool statistics_median_interval(const double *values, size_t count, struct interval *interval);
-/* NAN for no values or if one is not positive. */
-double statistics_geometric_mean(const double *values, size_t count);
+/* Mean, NAN for no values; sample variance (by count - 1), NAN below two. */
+void statistics_mean_variance(const double *values, size_t count, double *mean, double *variance);
+/* Student's t: the value that is exceeded with probability tail (above 0, at most 0.5) at that many
+ * degrees of freedom; else NAN. By the incomplete beta function (Abramowitz and Stegun, "Handbook
+ * of Mathematical Functions", 26.5.27), inverted by bisection. */
+double statistics_t_quantile(double tail, double freedom);
 
-/* A sorted copy; the caller frees. NULL for no values. */
-double *statistics_sorted(const double *values, size_t count);
+/* From how many values on one of them can be called far from the rest. */
+#define STATISTICS_FAR_MIN 5
+/* Marks the values that are further from the median than five scaled median absolute deviations,
+ * and than least; returns how many. Of normal values one set of 6 to 8 in twenty has such a one by
+ * chance (3.5 deviations, as Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993, have
+ * it, mark one in seven). */
+size_t statistics_mark_far(const double *values, size_t count, double least, bool *far);
 
 #endif

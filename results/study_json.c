@@ -30,3 +30,9 @@ int study_json_read(const char *folder, json_t **study, struct error *err)
 	*study = NULL;
 	return error_set(err, ERROR_CONFIG, 0, "%s: not a JSON object", path);
 }
+
+const char *study_json_string(const json_t *object, const char *key)
+{
+	const char *string = json_string_value(json_object_get(object, key));
+	return string ? string : "";
+}

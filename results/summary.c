@@ -8,6 +8,9 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 
+/* A run that is nearer to its case's median than this is never called far from it. */
+#define FAR_FACTOR 1.1
+
 const char *const case_kind_names[] = { "ranked", "ceiling", "none", NULL };
 const char *const spread_kind_names[] = { "none", "range", "interval", NULL };
 
@@ -78,6 +81,8 @@ static void add_row(struct summary *summary, const struct result *row)
 		one = &summary->cases[summary->count++];
 		one->row = row;
 	}
+	if (row->round > 0 && (size_t)row->round > summary->rounds)
+		summary->rounds = (size_t)row->round;
 	size_t status = row->status >= 0 && row->status < STATUS_COUNT ? (size_t)row->status
 								       : STATUS_FAILED;
 	one->runs++;
@@ -159,12 +164,23 @@ static void compute_spread(struct summary_case *one, double *values)
 		values[i] = one->counted[i]->goodput_bps;
 	if (statistics_median_interval(values, one->counted_size, &interval)) {
 		one->spread = SPREAD_INTERVAL;
+		one->coverage = interval.coverage;
 		one->goodput_low_bps = interval.low;
 		one->goodput_high_bps = interval.high;
 		return;
 	}
+	one->coverage = (double)NAN;
 	one->spread = one->counted_size ? SPREAD_RANGE : SPREAD_NONE;
 	statistics_range(values, one->counted_size, &one->goodput_low_bps, &one->goodput_high_bps);
+}
+
+/* Far is what a factor is: logarithms. values has the goodputs; it is used up. */
+static void mark_far(struct summary_case *one, double *values)
+{
+	one->far = new_array(one->counted_size, sizeof(*one->far));
+	for (size_t i = 0; i < one->counted_size; i++)
+		values[i] = log(values[i]);
+	one->far_size = statistics_mark_far(values, one->counted_size, log(FAR_FACTOR), one->far);
 }
 
 bool summary_compared(const struct summary_case *one)
@@ -186,84 +202,32 @@ static enum case_kind kind_of(const struct summary_case *one)
 	return summary_compared(one) ? CASE_RANKED : CASE_CEILING;
 }
 
-/* Insertion keeps cases of equal speed in the order of the study. */
-static void insert_ranked(struct summary *summary, size_t index)
-{
-	double goodput = summary->cases[index].median.goodput_bps;
-	size_t place = summary->ranked_size++;
-	for (; place > 0; place--) {
-		size_t before = summary->ranked[place - 1];
-		if (summary->cases[before].median.goodput_bps >= goodput)
-			break;
-		summary->ranked[place] = before;
-	}
-	summary->ranked[place] = index;
-}
-
 void summary_make(const struct results *results, struct summary *summary)
 {
 	*summary = (struct summary){ 0 };
 	summary->cases = new_array(results->count, sizeof(*summary->cases));
 	for (size_t i = 0; i < results->count; i++)
 		add_row(summary, &results->rows[i]);
-	summary->ranked = new_array(summary->count, sizeof(*summary->ranked));
 	AUTO_FREE double *values = new_array(results->count, sizeof(*values));
 	for (size_t i = 0; i < summary->count; i++) {
 		struct summary_case *one = &summary->cases[i];
 		compute_medians(one, values);
 		compute_spread(one, values);
+		mark_far(one, values);
 		one->kind = kind_of(one);
-		if (one->kind == CASE_RANKED)
-			insert_ranked(summary, i);
 	}
-	for (size_t i = 0; i < summary->ranked_size; i++)
-		summary->cases[summary->ranked[i]].rank = i + 1;
+	summary_choose_pairs(summary, NULL, false);
 }
 
 void summary_free(struct summary *summary)
 {
-	for (size_t i = 0; i < summary->count; i++)
+	for (size_t i = 0; i < summary->count; i++) {
 		free(summary->cases[i].counted);
+		free(summary->cases[i].far);
+	}
+	contest_free(&summary->contest);
+	free(summary->seats);
 	free(summary->cases);
 	free(summary->ranked);
 	*summary = (struct summary){ 0 };
-}
-
-/* A block that was repeated has several runs of a round: the last one stands. */
-static const struct result *counted_in_round(const struct summary_case *one, int64_t round)
-{
-	for (size_t i = one->counted_size; i-- > 0;)
-		if (one->counted[i]->round == round)
-			return one->counted[i];
-	return NULL;
-}
-
-struct comparison summary_compare(const struct summary_case *a, const struct summary_case *b)
-{
-	AUTO_FREE double *x = new_array(a->counted_size, sizeof(*x));
-	AUTO_FREE double *y = new_array(a->counted_size, sizeof(*y));
-	size_t rounds = 0;
-	for (size_t i = 0; i < a->counted_size; i++) {
-		const struct result *mine = a->counted[i];
-		const struct result *other = counted_in_round(b, mine->round);
-		if (!other || counted_in_round(a, mine->round) != mine)
-			continue;
-		x[rounds] = mine->goodput_bps;
-		y[rounds++] = other->goodput_bps;
-	}
-	return compare_pairs(x, y, rounds);
-}
-
-struct comparison *summary_compare_all(const struct summary *summary)
-{
-	size_t size = summary->ranked_size;
-	struct comparison *all = new_array(size * size, sizeof(*all));
-	for (size_t i = 0; i < size; i++)
-		for (size_t j = 0; j < size; j++)
-			all[i * size + j] =
-				i < j ? summary_compare(&summary->cases[summary->ranked[i]],
-							&summary->cases[summary->ranked[j]])
-				      : compare_pairs(NULL, NULL, 0);
-	compare_adjust(all, size * size);
-	return all;
 }

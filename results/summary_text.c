@@ -6,24 +6,23 @@
 #include "harness/base/files.h"
 #include "results/grid.h"
 #include "results/summary.h"
+#include "results/verdict.h"
 
-const char *summary_number_text(double number, int decimals, char text[SUMMARY_NUMBER_SIZE])
+void summary_coverage_text(const struct summary *summary, struct text *out)
 {
-	if (isfinite(number))
-		snprintf(text, SUMMARY_NUMBER_SIZE, "%.*f", decimals, number);
-	else
-		text_copy(text, SUMMARY_NUMBER_SIZE, "-");
-	return text;
-}
-
-const char *summary_mbit_text(double bps, char text[SUMMARY_NUMBER_SIZE])
-{
-	double mbit = bps / 1e6;
-	if (mbit > 0 && mbit < 0.995)
-		snprintf(text, SUMMARY_NUMBER_SIZE, "%.2g", mbit);
-	else
-		summary_number_text(mbit, mbit < 9.995 ? 2 : mbit < 99.95 ? 1 : 0, text);
-	return text;
+	double low = 1;
+	double high = 0;
+	for (size_t i = 0; i < summary->count; i++) {
+		if (summary->cases[i].spread != SPREAD_INTERVAL)
+			continue;
+		low = fmin(low, summary->cases[i].coverage);
+		high = fmax(high, summary->cases[i].coverage);
+	}
+	if (high <= 0)
+		return;
+	if (high - low >= 0.0005)
+		text_addf(out, "%.1f to ", 100 * low);
+	text_addf(out, "%.1f %%", 100 * high);
 }
 
 /* The columns of summary.csv that are numbers: medians, and the spread. */
@@ -34,6 +33,7 @@ static const struct {
 	{ "goodput_median_bps", offsetof(struct summary_case, median.goodput_bps) },
 	{ "goodput_low_bps", offsetof(struct summary_case, goodput_low_bps) },
 	{ "goodput_high_bps", offsetof(struct summary_case, goodput_high_bps) },
+	{ "coverage", offsetof(struct summary_case, coverage) },
 	{ "total_median_s", offsetof(struct summary_case, median.total_s) },
 	{ "setup_median_s", offsetof(struct summary_case, median.setup_s) },
 	{ "cpu_source_median_s", offsetof(struct summary_case, median.cpu_source_s) },
@@ -61,6 +61,9 @@ static void csv_add_number(struct text *out, double number)
 	csv_add_field(out, text);
 }
 
+static const char *const pair_columns[] = { "against",   "common_rounds", "ratio",
+					    "ratio_low", "ratio_high",    "verdict" };
+
 static void add_csv_header(struct text *out)
 {
 	static const char *const first[] = {
@@ -74,8 +77,30 @@ static void add_csv_header(struct text *out)
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		csv_add_field(out, columns[i].name);
 	csv_add_field(out, "missing");
+	csv_add_field(out, "far");
+	for (size_t i = 0; i < ARRAY_SIZE(pair_columns); i++)
+		csv_add_field(out, pair_columns[i]);
 	csv_add_field(out, "error");
 	csv_end_record(out);
+}
+
+/* This case against the one that is held against each other. */
+static void csv_add_pair(struct text *out, const struct summary *summary,
+			 const struct summary_case *one)
+{
+	const struct summary_case *reference = summary_reference(summary);
+	if (!reference || one == reference || !one->seat) {
+		for (size_t i = 0; i < ARRAY_SIZE(pair_columns); i++)
+			csv_add_field(out, "");
+		return;
+	}
+	struct comparison pair = summary_pair(summary, one, reference);
+	csv_add_field(out, reference->row->case_name);
+	csv_add_count(out, pair.rounds);
+	csv_add_number(out, pair.ratio);
+	csv_add_number(out, pair.interval.low);
+	csv_add_number(out, pair.interval.high);
+	csv_add_field(out, compare_verdict_names[compare_verdict(&pair)]);
 }
 
 static const char *first_error(const struct summary_case *one)
@@ -120,6 +145,8 @@ static void add_csv_case(struct text *out, const struct summary *summary,
 		csv_add_count(out, one->missing);
 	else
 		csv_add_field(out, "");
+	csv_add_count(out, one->far_size);
+	csv_add_pair(out, summary, one);
 	csv_add_field(out, first_error(one));
 	csv_end_record(out);
 }
@@ -175,20 +202,28 @@ static void add_table_head(struct grid *grid, const struct summary *summary)
 {
 	bool range = has_spread(summary, SPREAD_RANGE);
 	bool interval = has_spread(summary, SPREAD_INTERVAL);
+	AUTO_TEXT coverage = { 0 };
+	summary_coverage_text(summary, &coverage);
 	static const char *const above[] = { "host CPU %", "host CPU %", "CPU s/GiB", "CPU s/GiB",
 					     "" };
 	static const char *const below[] = { "source", "sink", "source", "sink", "verified" };
 	grid_add(grid, "");
 	grid_add(grid, "");
 	grid_add(grid, "Mbit/s");
-	grid_add(grid, range && interval ? "observed range" : range ? "observed" : "95 % interval");
+	if (range)
+		grid_add(grid, interval ? "observed range" : "observed");
+	else
+		grid_addf(grid, "%s interval", text_string(&coverage));
 	for (size_t i = 0; i < ARRAY_SIZE(above); i++)
 		grid_add(grid, above[i]);
 	grid_add(grid, "runs");
 	grid_add(grid, "#");
 	grid_add(grid, "case");
 	grid_add(grid, "median");
-	grid_add(grid, range && interval ? "or 95 % interval" : range ? "range" : "of the median");
+	if (range && interval)
+		grid_addf(grid, "or %s interval", text_string(&coverage));
+	else
+		grid_add(grid, range ? "range" : "of the median");
 	for (size_t i = 0; i < ARRAY_SIZE(below); i++)
 		grid_add(grid, below[i]);
 	grid_add(grid, "ok");
@@ -245,6 +280,7 @@ void summary_table(const struct summary *summary, struct text *out)
 	else
 		text_add(out, "No run gave a rate.\n");
 	grid_free(&grid);
+	verdict_add(summary, out);
 	add_failures(summary, out);
 	AUTO_TEXT missing = { 0 };
 	summary_missing_text(summary, &missing);

@@ -22,6 +22,11 @@ int cmd_tool(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_receive(int argc, char **argv);
 
+/* What --all-pairs of `run` and `report` does. */
+#define CLI_ALL_PAIRS_HELP                                                                     \
+	"Hold every case against every other, not only the fastest (or the study's baseline) " \
+	"against each"
+
 /* argp_parse, but an unknown long option is answered with the nearest known one. Ends the process
  * with CLI_USAGE on errors and CLI_OK after --help. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);

@@ -13,14 +13,14 @@
 #include "harness/base/files.h"
 #include "harness/base/log.h"
 #include "harness/cli/cli.h"
+#include "harness/cli/plan_noise.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/show.h"
+#include "harness/cli/show_plan.h"
 #include "harness/control/conduct.h"
-#include "harness/study/plan.h"
 #include "harness/study/studies.h"
 #include "transports/catalog.h"
 
-#define RESULTS_FOLDER   "linefill-results"
 #define FOLDERS_A_SECOND 100
 
 /* Arguments that may come again and again; ends with NULL. */
@@ -30,9 +30,9 @@ struct list {
 };
 
 struct arguments {
-	char *file, *out, *dataset, *rounds, *seed;
+	char *file, *out, *dataset, *rounds, *seed, *noise_from;
 	struct list transports, sets, only, tools;
-	bool ttcp;
+	struct show_terms show;
 	bool plan;
 	struct safety_leave leave;
 };
@@ -55,8 +55,10 @@ enum {
 	KEY_SET,
 	KEY_CASE,
 	KEY_PLAN,
+	KEY_NOISE_FROM,
 	KEY_FORMAT,
 	KEY_TOOLS,
+	KEY_ALL_PAIRS,
 	KEY_ALLOW_OPEN_LISTENER,
 	KEY_ALLOW_PLAINTEXT
 };
@@ -79,11 +81,19 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "case", KEY_CASE, "NAME", 0,
 	  "Only this case, by the name of its section; again for more (--plan shows them)", 0 },
-	{ "plan", KEY_PLAN, 0, 0, "Show cases, order, bytes and estimated time; run nothing", 0 },
+	{ "plan", KEY_PLAN, 0, 0,
+	  "Show cases, order, bytes, estimated time, and which differences the rounds can tell; "
+	  "run nothing",
+	  0 },
+	{ "noise-from", KEY_NOISE_FROM, "DIR", 0,
+	  "With --plan: take the scatter of rates from these results (default: the newest of "
+	  "this study in " RESULTS_FOLDER ", else 10 %)",
+	  0 },
 	{ "format", KEY_FORMAT, "table|ttcp", 0,
 	  "After the table: nothing, or classic ttcp lines of each case's median run (default: "
 	  "table)",
 	  0 },
+	{ "all-pairs", KEY_ALL_PAIRS, 0, 0, CLI_ALL_PAIRS_HELP, 0 },
 	{ "tools", KEY_TOOLS, "DIR", 0, "Also take tool files (*.ini) from this folder", 0 },
 	{ "allow-open-listener", KEY_ALLOW_OPEN_LISTENER, 0, 0,
 	  "Tools that let anyone in who connects (cap open-listener) may listen beyond the "
@@ -122,6 +132,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_PLAN:
 		arguments->plan = true;
 		return 0;
+	case KEY_ALL_PAIRS:
+		arguments->show.all_pairs = true;
+		return 0;
+	case KEY_NOISE_FROM:
+		arguments->noise_from = argument;
+		return 0;
 	case KEY_TOOLS:
 		list_add(&arguments->tools, strdup(argument));
 		return 0;
@@ -132,8 +148,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->leave.plaintext = true;
 		return 0;
 	case KEY_FORMAT:
-		arguments->ttcp = strcmp(argument, "ttcp") == 0;
-		if (!arguments->ttcp && strcmp(argument, "table") != 0)
+		arguments->show.ttcp = strcmp(argument, "ttcp") == 0;
+		if (!arguments->show.ttcp && strcmp(argument, "table") != 0)
 			argp_error(state, "--format %s: table and ttcp are known", argument);
 		return 0;
 	case ARGP_KEY_ARG:
@@ -141,6 +157,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "one study file is enough: %s or %s", arguments->file,
 				   argument);
 		arguments->file = argument;
+		return 0;
+	case ARGP_KEY_END:
+		if (arguments->noise_from && !arguments->plan)
+			argp_error(state, "--noise-from belongs to --plan");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -159,69 +179,6 @@ static const struct argp argp = {
 	       "when "
 	       "interrupted.",
 };
-
-/* ---- --plan ---- */
-
-static void print_cases(const struct study *study)
-{
-	for (size_t i = 0; i < study->cases_count; i++) {
-		const struct study_case *item = &study->cases[i];
-		printf("  %-28s %s%s%s, %llu instance%s", item->label, item->transport_name,
-		       item->options_text[0] ? ":" : "", item->options_text,
-		       (unsigned long long)item->instances, item->instances == 1 ? "" : "s");
-		/* What --case and --set call it. */
-		if (strcmp(study_case_title(item), item->label) != 0)
-			printf("  [%s]", item->section);
-		printf("%s%s\n", item->transport ? "" : " -- ",
-		       item->transport ? "" : item->missing.message);
-	}
-}
-
-static void print_order(const struct study *study, const struct plan *plan)
-{
-	int round = 0;
-	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->runs[i].round != round) {
-			round = plan->runs[i].round;
-			printf("%s  round %d: ", round > 1 ? "\n" : "", round);
-		} else {
-			printf("; "); /* labels have commas */
-		}
-		printf("%s", study->cases[plan->runs[i].item].label);
-	}
-	printf("\n");
-}
-
-static int print_plan(const struct study *study)
-{
-	struct dataset_estimate estimate = { 0 };
-	struct error err = { 0 };
-	struct plan plan;
-	char bytes[32], total[32];
-	if (study->dataset->plan(study->dataset_options, &estimate, &err) < 0)
-		return cli_fail(&err);
-	plan_build(&plan, study);
-	printf("Dataset: %s: %llu files, %s (%llu bytes)\n", study->dataset_text,
-	       (unsigned long long)estimate.files,
-	       text_from_bytes(bytes, sizeof(bytes), estimate.bytes),
-	       (unsigned long long)estimate.bytes);
-	printf("Cases:\n");
-	print_cases(study);
-	printf("Order (seed %llu):\n", (unsigned long long)study->settings.seed);
-	print_order(study, &plan);
-	printf("In all: %zu runs, %s to copy, roughly %.0f s (at %.1f Gbit/s; a guess before "
-	       "anything is measured)\n",
-	       plan.count, text_from_bytes(total, sizeof(total), estimate.bytes * plan.count),
-	       plan_estimate_s(&plan, estimate.bytes), PLAN_COPY_BPS / 1e9);
-	size_t comparisons = plan_comparisons(study->settings.rounds);
-	if (comparisons)
-		printf("%llu rounds can tell up to %zu comparisons apart\n",
-		       (unsigned long long)study->settings.rounds, comparisons);
-	else
-		printf("Below 6 rounds results are shown as observed: no interval, no test\n");
-	plan_free(&plan);
-	return CLI_OK;
-}
 
 /* ---- the results folder ---- */
 
@@ -292,7 +249,7 @@ static int conduct(const struct study *study, const struct arguments *arguments,
 		return cli_fail(&err);
 	}
 	printf("\n");
-	int shown = show_results(folder, arguments->ttcp, &err);
+	int shown = show_results(folder, &arguments->show, &err);
 	if (shown < 0)
 		cli_fail(&err);
 	if (outcome.cancelled)
@@ -328,6 +285,12 @@ static int resolve_tools(struct arguments *arguments, struct error *err)
 	return 0;
 }
 
+static int plan(const struct study *study, const struct arguments *arguments)
+{
+	struct error err = { 0 };
+	return show_plan(study, arguments->noise_from, &err) < 0 ? cli_fail(&err) : CLI_OK;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
@@ -350,7 +313,8 @@ int cmd_run(int argc, char **argv)
 		err.kind = ERROR_CONFIG;
 		status = cli_fail(&err);
 	} else {
-		status = arguments.plan ? print_plan(&study) : conduct(&study, &arguments, argv);
+		status = arguments.plan ? plan(&study, &arguments)
+					: conduct(&study, &arguments, argv);
 		study_free(&study);
 	}
 	free_lists(&arguments);

@@ -5,41 +5,31 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
-#include "results/csv.h"
 #include "results/report.h"
-#include "results/study_json.h"
-#include "results/summary.h"
+#include "results/results_folder.h"
 #include "results/ttcp.h"
 
-static int show_table(const char *folder, bool ttcp, struct error *err)
+static int show(const char *folder, const struct results_folder *data, bool ttcp, struct error *err)
 {
-	AUTO_RESULTS rows = { 0 };
-	AUTO_SUMMARY summary = { 0 };
 	AUTO_TEXT table = { 0 };
-	json_t *study = NULL;
-	AUTO_FREE char *csv = path_join(folder, "runs.csv");
-	if (csv_read_results(csv, &rows, err) < 0) {
-		err->kind = ERROR_CONFIG;
-		return -1;
-	}
-	if (study_json_read(folder, &study, err) < 0)
-		return -1;
-	summary_make(&rows, &summary);
-	summary_expect(&summary, &rows, study);
-	json_decref(study);
-	summary_table(&summary, &table);
+	summary_table(&data->summary, &table);
 	if (ttcp)
-		ttcp_report(&rows, &table);
+		ttcp_report(&data->rows, &table);
 	fputs(text_string(&table), stdout);
-	return 0;
-}
-
-int show_results(const char *folder, bool ttcp, struct error *err)
-{
-	AUTO_FREE char *report = path_join(folder, "report.html");
-	if (show_table(folder, ttcp, err) < 0 || report_write(folder, err) < 0)
+	if (report_write(folder, data, err) < 0)
 		return -1;
+	AUTO_FREE char *report = path_join(folder, "report.html");
 	AUTO_FREE char *whole = realpath(report, NULL);
 	printf("\nReport: %s\n", whole ? whole : report);
 	return 0;
+}
+
+int show_results(const char *folder, const struct show_terms *terms, struct error *err)
+{
+	struct results_folder data;
+	if (results_folder_read(&data, folder, terms->all_pairs, err) < 0)
+		return -1;
+	int shown = show(folder, &data, terms->ttcp, err);
+	results_folder_free(&data);
+	return shown;
 }

@@ -6,8 +6,12 @@
 
 #include "harness/base/error.h"
 
-/* The table of a study's rows, with ttcp also its lines; then the summary, charts and report are
- * written into the folder, and named. CONFIG where the rows are not what they should be. */
-int show_results(const char *folder, bool ttcp, struct error *err) MUST_CHECK;
+struct show_terms {
+	bool ttcp;      /* also classic ttcp lines */
+	bool all_pairs; /* every case against every other */
+};
+/* The table of a study's rows and what it says; then the summary, charts and report are written
+ * into the folder, and named. CONFIG where the rows are not what they should be. */
+int show_results(const char *folder, const struct show_terms *terms, struct error *err) MUST_CHECK;
 
 #endif

@@ -1,6 +1,5 @@
 #include "harness/study/plan.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "harness/base/cleanup.h"
@@ -37,14 +36,4 @@ double plan_estimate_s(const struct plan *plan, uint64_t dataset_bytes)
 {
 	double bits = (double)dataset_bytes * 8;
 	return (double)plan->count * (bits / PLAN_COPY_BPS + bits / PLAN_VERIFY_BPS + PLAN_RUN_S);
-}
-
-size_t plan_comparisons(uint64_t rounds)
-{
-	if (rounds < 6)
-		return 0;
-	if (rounds > 40)
-		rounds = 40;
-	/* The first Holm step compares with 0.05 / m. */
-	return (size_t)floor(0.05 / (2 / exp2((double)rounds)));
 }

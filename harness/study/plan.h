@@ -26,8 +26,5 @@ void plan_free(struct plan *plan);
 #define PLAN_VERIFY_BPS (16e9)
 #define PLAN_RUN_S      0.5
 double plan_estimate_s(const struct plan *plan, uint64_t dataset_bytes);
-/* What the chosen rounds can tell: how many comparisons at most can come out as "differs" (Holm,
- * exact signed-rank test: the least p of n rounds is 2/2^n). 0 below 6 rounds. */
-size_t plan_comparisons(uint64_t rounds);
 
 #endif

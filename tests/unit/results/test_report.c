@@ -97,12 +97,22 @@ static void write_study(const char *json)
 	assert_int_equal(file_write_all(path, json, strlen(json), 0600, NULL), 0);
 }
 
+static int try_report(bool all_pairs, struct error *err)
+{
+	struct results_folder data;
+	if (results_folder_read(&data, folder, all_pairs, err) < 0)
+		return -1;
+	int written = report_write(folder, &data, err);
+	results_folder_free(&data);
+	return written;
+}
+
 static char *make_report(void)
 {
 	AUTO_FREE char *path = path_join(folder, "report.html");
 	struct error err = { 0 };
 	char *page = NULL;
-	if (report_write(folder, &err) < 0)
+	if (try_report(false, &err) < 0)
 		fail_msg("%s", err.message);
 	if (file_read_all(path, 8 << 20, &page, NULL, &err) < 0)
 		fail_msg("%s", err.message);
@@ -153,9 +163,9 @@ static void test_words_and_facts(void **state)
 {
 	(void)state;
 	static const char *const wanted[] = {
-		"<strong>TCP</strong> filled the line best: <strong>8.16 Gbit/s</strong>",
-		"(observed 8.08 to 8.24 Gbit/s in 3 runs)",
-		"Observed shares of that rate: scp 0.25.",
+		"Observed in 3 rounds, too few to name a difference: <strong>TCP</strong> "
+		"<strong>8.16 Gbit/s</strong>",
+		"(observed 8.08 to 8.24 Gbit/s in 3 runs); 4.00x scp.",
 		"memory carried 20.4 Gbit/s",
 		"<h2>Ceilings</h2>",
 		"<h2>What encryption costs</h2>",
@@ -181,6 +191,9 @@ static void test_words_and_facts(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		assert_has(page, wanted[i]);
 	assert_lacks(page, "X against Y");
+	/* Nobody is named. */
+	assert_lacks(page, "is fastest");
+	assert_lacks(page, "is ahead");
 	assert_lacks(page, "What went wrong");
 	assert_lacks(page, "<title>A <title>");
 	AUTO_FREE char *summary = path_join(folder, "summary.csv");
@@ -230,13 +243,13 @@ static void test_eight_rounds_differ(void **state)
 	write_runs(three, 2, 8);
 	write_study("{\"same_host\":true,\"hosts\":{\"source\":{\"cpus\":2}}}");
 	AUTO_FREE char *page = make_words();
-	assert_has(page, "filled the line best");
-	assert_has(page, "95 % interval of the median");
-	assert_has(page, "Slower, beyond what the runs' scatter explains");
+	assert_has(page, "<strong>TCP</strong> is fastest:");
+	assert_has(page, "99.2 % interval of the median");
+	assert_has(page, "4.00x scp (4.00 to 4.00)");
 	assert_has(page, "<h2>X against Y by round</h2>");
 	assert_has(page, "<td>differs</td>");
 	assert_has(page, "Both ends shared this machine&#39;s 2 CPUs; the split of CPU time");
-	assert_lacks(page, "Observed share");
+	assert_has(page, "corrected for 1 comparison (Bonferroni)");
 }
 
 static void test_alike_is_not_told_apart(void **state)
@@ -256,16 +269,21 @@ static void test_alike_is_not_told_apart(void **state)
 	csv_close(&writer);
 	write_study("{}");
 	AUTO_FREE char *page = make_words();
-	assert_has(page, "had the highest median");
-	assert_has(page, "Not told apart from it");
-	assert_has(page, "not told apart: within [");
-	assert_lacks(page, "filled the line best");
+	assert_has(page, "is ahead, but not told apart from every other:");
+	assert_has(page, "1.01x TCP (not told apart: 0.92 to 1.11)");
+	assert_has(page, "<td>not told apart</td>");
+	/* The pair's interval stands once in its table. */
+	const char *table = strstr(page, "X against Y");
+	assert_non_null(table);
+	const char *interval = strstr(table, "0.92 to 1.11");
+	assert_non_null(interval);
+	assert_null(strstr(interval + 1, "0.92 to 1.11"));
+	assert_lacks(page, "is fastest");
 	assert_lacks(page, "<td>differs</td>");
 }
 
-static void test_too_few_rounds_for_many_pairs(void **state)
+static void write_six(int64_t rounds)
 {
-	(void)state;
 	struct run runs[6];
 	char names[6][8];
 	for (size_t i = 0; i < 6; i++) {
@@ -274,12 +292,78 @@ static void test_too_few_rounds_for_many_pairs(void **state)
 		runs[i].name = runs[i].label = names[i];
 		runs[i].goodput_bps = 1e9 * (double)(i + 1);
 	}
-	write_runs(runs, 6, 6);
+	write_runs(runs, 6, rounds);
+}
+
+static size_t count_of(const char *page, const char *needle)
+{
+	size_t count = 0;
+	for (const char *at = page; (at = strstr(at, needle)); at++)
+		count++;
+	return count;
+}
+
+/* Six cases and few rounds: what is plain is named. */
+static void test_many_pairs(void **state)
+{
+	(void)state;
+	write_six(4);
 	write_study("{}");
 	AUTO_FREE char *page = make_words();
-	assert_has(page, "Observed shares of that rate: case4 0.83");
-	assert_has(page, "which of these 15 comparisons are more than scatter takes at least 10 "
-			 "rounds");
+	assert_has(page, "<strong>case5</strong> is fastest:");
+	assert_has(page, "corrected for 15 comparisons (Bonferroni; all pairs");
+	assert_int_equal(count_of(page, "<td>differs</td>"), 5);
+	hide_gnuplot();
+	struct error err = { 0 };
+	assert_int_equal(try_report(true, &err), 0);
+	show_gnuplot();
+	AUTO_FREE char *path = path_join(folder, "report.html");
+	AUTO_FREE char *all = NULL;
+	assert_int_equal(file_read_all(path, 8 << 20, &all, NULL, NULL), 0);
+	assert_int_equal(count_of(all, "<td>differs</td>"), 15);
+}
+
+static void test_baseline(void **state)
+{
+	(void)state;
+	write_six(5);
+	write_study("{\"baseline\":\"case2\"}");
+	AUTO_FREE char *page = make_words();
+	assert_has(page, "Against <strong>case2</strong> at <strong>3.09 Gbit/s</strong>");
+	assert_has(page, "case5 2.00x (2.00 to 2.00), case4 1.67x");
+	assert_has(page, "corrected for 5 comparisons (Bonferroni)");
+	assert_lacks(page, "is fastest");
+	write_study("{\"baseline\":\"case9\"}");
+	AUTO_FREE char *other = make_words();
+	assert_has(other, "The baseline case9 has no rate: the fastest is taken instead.");
+	assert_has(other, "<strong>case5</strong> is fastest:");
+}
+
+/* Ok in the 8 fast rounds of 16 only, beside one that is faster in each of these. */
+static void test_fast_rounds_alone_win_nothing(void **state)
+{
+	(void)state;
+	AUTO_FREE char *path = path_join(folder, "runs.csv");
+	struct csv_writer writer;
+	assert_int_equal(csv_open(&writer, path, NULL), 0);
+	for (int64_t round = 1; round <= 16; round++)
+		for (size_t i = 0; i < 2; i++) {
+			bool fast = round % 2;
+			struct run run = three[i];
+			run.goodput_bps = (fast ? 8e9 : 4e9) * (i == 0 ? 1.1 : 1);
+			run.status = fast || i == 0 ? STATUS_OK : STATUS_FAILED;
+			run.error = run.status == STATUS_OK ? "" : "cut";
+			struct result row = make_row(&run, round, 1 + 0.001 * (double)round);
+			assert_int_equal(csv_row(&writer, &row, NULL), 0);
+		}
+	csv_close(&writer);
+	write_study("{}");
+	AUTO_FREE char *page = make_words();
+	assert_has(page, "<strong>TCP</strong> is fastest:");
+	assert_has(page, "1.10x scp (1.10 to 1.10; 8 of 16 rounds)");
+	assert_has(page, "By its median scp would be ahead");
+	assert_has(page, "they share 8 of 16 rounds.");
+	assert_has(page, "8 of 16</td>");
 }
 
 static void test_without_study_json(void **state)
@@ -314,15 +398,15 @@ static void test_errors_name_the_file(void **state)
 {
 	(void)state;
 	struct error err = { 0 };
-	assert_int_equal(report_write(folder, &err), -1);
+	assert_int_equal(try_report(false, &err), -1);
 	assert_has(err.message, "runs.csv");
 	write_runs(three, 1, 1);
 	write_study("{\"title\": }");
-	assert_int_equal(report_write(folder, &err), -1);
+	assert_int_equal(try_report(false, &err), -1);
 	assert_int_equal(err.kind, ERROR_CONFIG);
 	assert_has(err.message, "study.json: line 1");
 	write_study("[1]");
-	assert_int_equal(report_write(folder, &err), -1);
+	assert_int_equal(try_report(false, &err), -1);
 	assert_has(err.message, "not a JSON object");
 }
 
@@ -358,7 +442,9 @@ int main(void)
 		IN_FOLDER(test_failures_are_told),
 		IN_FOLDER(test_eight_rounds_differ),
 		IN_FOLDER(test_alike_is_not_told_apart),
-		IN_FOLDER(test_too_few_rounds_for_many_pairs),
+		IN_FOLDER(test_many_pairs),
+		IN_FOLDER(test_baseline),
+		IN_FOLDER(test_fast_rounds_alone_win_nothing),
 		IN_FOLDER(test_without_study_json),
 		IN_FOLDER(test_odd_study_json),
 		IN_FOLDER(test_errors_name_the_file),

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "harness/base/cleanup.h"
-#include "results/compare.h"
 #include "results/statistics.h"
 
 static void assert_near(double value, double wanted, double within)
@@ -81,126 +80,92 @@ static void test_median_interval(void **state)
 	}
 }
 
-static void test_geometric_mean(void **state)
-{
-	(void)state;
-	assert_near(statistics_geometric_mean((double[]){ 2, 8 }, 2), 4, 1e-12);
-	assert_true(isnan(statistics_geometric_mean((double[]){ 2, 0 }, 2)));
-	assert_true(isnan(statistics_geometric_mean(NULL, 0)));
-}
-
-/* Greatest W with 2 P(W <= w) <= 0.05: the two-sided 5 % column of signed-rank tables. */
-static const size_t critical[] = {
-	[6] = 0,   [7] = 2,   [8] = 3,   [9] = 5,   [10] = 8,  [11] = 10, [12] = 13, [13] = 17,
-	[14] = 21, [15] = 25, [16] = 29, [17] = 34, [18] = 40, [19] = 46, [20] = 52
+/* Upper points of Student's t as printed tables have them, to three decimals. */
+static const struct {
+	double tail, freedom, t;
+} points[] = {
+	{ 0.05, 1, 6.314 },     { 0.05, 10, 1.812 },   { 0.025, 1, 12.706 },  { 0.025, 2, 4.303 },
+	{ 0.025, 3, 3.182 },    { 0.025, 4, 2.776 },   { 0.025, 5, 2.571 },   { 0.025, 9, 2.262 },
+	{ 0.025, 10, 2.228 },   { 0.025, 11, 2.201 },  { 0.025, 30, 2.042 },  { 0.025, 120, 1.980 },
+	{ 0.005, 1, 63.657 },   { 0.005, 3, 5.841 },   { 0.005, 9, 3.250 },   { 0.005, 30, 2.750 },
+	{ 0.0005, 1, 636.619 }, { 0.0005, 3, 12.924 }, { 0.0005, 10, 4.587 }, { 0.0005, 30, 3.646 },
+	{ 0.5, 7, 0 },
 };
 
-static void test_signed_rank_table(void **state)
+static void test_t_quantile(void **state)
 {
 	(void)state;
-	for (size_t n = 6; n < ARRAY_SIZE(critical); n++) {
-		assert_true(2 * compare_signed_rank_cdf(n, critical[n]) <= 0.05);
-		assert_true(2 * compare_signed_rank_cdf(n, critical[n] + 1) > 0.05);
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++)
+		assert_near(statistics_t_quantile(points[i].tail, points[i].freedom), points[i].t,
+			    0.0006);
+	/* One and two degrees have closed forms; with many it is the normal distribution. */
+	for (double tail = 0.3; tail > 1e-9; tail /= 7) {
+		double one = 1 / tan(M_PI * tail);
+		double two = (1 - 2 * tail) / sqrt(2 * tail * (1 - tail));
+		assert_near(statistics_t_quantile(tail, 1) / one, 1, 1e-9);
+		assert_near(statistics_t_quantile(tail, 2) / two, 1, 1e-9);
 	}
-	assert_near(compare_signed_rank_cdf(6, 21), 1, 1e-12);
-	assert_near(compare_signed_rank_cdf(6, 99), 1, 1e-12);
+	assert_near(statistics_t_quantile(0.025, 1e7), 1.959964, 1e-5);
+	assert_true(isnan(statistics_t_quantile(0, 3)));
+	assert_true(isnan(statistics_t_quantile(0.6, 3)));
+	assert_true(isnan(statistics_t_quantile(0.025, 0)));
 }
 
-/* Depression scores of nine patients before and after: Hollander and Wolfe, table 3.1. Estimate
- * 0.46, 95 % interval 0.010 to 0.786, two-sided p 10/256. */
-static void test_hollander_wolfe(void **state)
+static void test_mean_variance(void **state)
 {
 	(void)state;
-	const double before[] = { 1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30 };
-	const double after[] = { 0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29 };
-	double x[9];
-	double y[9];
-	for (size_t i = 0; i < 9; i++) {
-		x[i] = exp(before[i]);
-		y[i] = exp(after[i]);
+	double mean = 0;
+	double variance = 0;
+	statistics_mean_variance((double[]){ 2, 4, 4, 4, 5, 5, 7, 9 }, 8, &mean, &variance);
+	assert_near(mean, 5, 1e-12);
+	assert_near(variance, 32.0 / 7, 1e-12);
+	statistics_mean_variance((double[]){ 3 }, 1, &mean, &variance);
+	assert_near(mean, 3, 0);
+	assert_true(isnan(variance));
+	statistics_mean_variance(NULL, 0, &mean, &variance);
+	assert_true(isnan(mean) && isnan(variance));
+}
+
+static void test_far(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t count;
+		double values[8], least;
+		unsigned far; /* bits */
+	} cases[] = {
+		/* Deviations 0 1 1 2 2 3 and one: their median 2, so far is more than 14.8. */
+		{ 7, { 10, 11, 9, 12, 8, 13, 25 }, 0, 0 },
+		{ 7, { 10, 11, 9, 12, 8, 13, 26 }, 0, 0x40 },
+		{ 7, { 10, 11, 9, 12, 8, 13, -5 }, 0, 0x40 },
+		{ 7, { 10, 11, 9, 12, 8, 13, 26 }, 16, 0 },
+		/* All alike but one. */
+		{ 5, { 1, 1, 1, 1, 1.2 }, 0.1, 0x10 },
+		{ 5, { 1, 1, 1, 1, 1.05 }, 0.1, 0 },
+		/* Too few. */
+		{ 4, { 1, 1, 1, 100 }, 0, 0 },
+		{ 0, { 0 }, 0, 0 },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool far[8] = { false };
+		size_t found =
+			statistics_mark_far(cases[i].values, cases[i].count, cases[i].least, far);
+		size_t wanted = 0;
+		for (size_t j = 0; j < cases[i].count; j++) {
+			assert_int_equal(far[j], cases[i].far >> j & 1);
+			wanted += cases[i].far >> j & 1;
+		}
+		assert_int_equal(found, wanted);
 	}
-	struct comparison found = compare_pairs(x, y, 9);
-	assert_near(found.p, 10.0 / 256, 1e-12);
-	assert_near(log(found.ratio), 0.46, 1e-9);
-	assert_near(log(found.interval.low), 0.010, 1e-9);
-	assert_near(log(found.interval.high), 0.786, 1e-9);
-	assert_near(found.interval.coverage, 1 - 10.0 / 256, 1e-12);
-}
-
-static void test_few_rounds_give_no_p(void **state)
-{
-	(void)state;
-	const double x[] = { 2, 4, 8, 16, 32 };
-	const double y[] = { 1, 1, 1, 1, 1 };
-	struct comparison found = compare_pairs(x, y, 5);
-	assert_near(found.ratio, 8, 1e-9);
-	assert_near(found.interval.low, 2, 1e-9);
-	assert_near(found.interval.high, 32, 1e-9);
-	assert_true(isnan(found.p));
-	assert_false(compare_differs(&found));
-	assert_true(isnan(compare_pairs(x, y, 0).ratio));
-}
-
-static void test_ties_and_equals(void **state)
-{
-	(void)state;
-	const double x[] = { 2, 2, 2, 2, 2, 2, 2 };
-	const double y[] = { 1, 1, 1, 1, 1, 1, 2 };
-	/* Six alike differences and one of zero: 2/64 with the zero left out. */
-	assert_near(compare_pairs(x, y, 7).p, 2.0 / 64, 1e-12);
-	assert_near(compare_pairs(x, x, 7).p, 1, 0);
-	assert_near(compare_pairs(x, x, 7).ratio, 1, 1e-12);
-	/* Sizes 1 1 2 2 3 3 with one of 1 against: ranks 1.5 1.5 3.5 3.5 5.5 5.5, W = 1.5; sums at
-	 * most 1.5 are {} and two single ranks: 3/64 a side. */
-	const double up[] = { exp(1), exp(-1), exp(2), exp(2), exp(3), exp(3) };
-	const double one[] = { 1, 1, 1, 1, 1, 1 };
-	assert_near(compare_pairs(up, one, 6).p, 6.0 / 64, 1e-12);
-}
-
-/* R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02. */
-static void test_holm(void **state)
-{
-	(void)state;
-	const double p[] = { 0.01, 0.04, (double)NAN, 0.03, 0.005 };
-	const double wanted[] = { 0.03, 0.06, 0, 0.06, 0.02 };
-	struct comparison set[5] = { 0 };
-	for (size_t i = 0; i < 5; i++)
-		set[i].p = set[i].adjusted_p = p[i];
-	compare_adjust(set, 5);
-	for (size_t i = 0; i < 5; i++)
-		if (i != 2)
-			assert_near(set[i].adjusted_p, wanted[i], 1e-12);
-	assert_true(isnan(set[2].adjusted_p));
-	assert_true(compare_differs(&set[0]));
-	assert_false(compare_differs(&set[1]));
-	assert_false(compare_differs(&set[2]));
-}
-
-static void test_many_rounds(void **state)
-{
-	(void)state;
-	enum { ROUNDS = 300 };
-	double x[ROUNDS];
-	double y[ROUNDS];
-	for (int i = 0; i < ROUNDS; i++) {
-		x[i] = 100 + i % 7;
-		y[i] = 100 + (i * 3) % 7;
-	}
-	struct comparison found = compare_pairs(x, y, ROUNDS);
-	assert_in_range((int)(found.p * 1000), 100, 1000);
-	assert_true(found.interval.low <= 1 && found.interval.high >= 1);
-	assert_true(found.interval.coverage >= 0.95);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_median),          cmocka_unit_test(test_quantile),
-		cmocka_unit_test(test_range),           cmocka_unit_test(test_median_interval),
-		cmocka_unit_test(test_geometric_mean),  cmocka_unit_test(test_signed_rank_table),
-		cmocka_unit_test(test_hollander_wolfe), cmocka_unit_test(test_few_rounds_give_no_p),
-		cmocka_unit_test(test_ties_and_equals), cmocka_unit_test(test_holm),
-		cmocka_unit_test(test_many_rounds),
+		cmocka_unit_test(test_median),     cmocka_unit_test(test_quantile),
+		cmocka_unit_test(test_range),      cmocka_unit_test(test_median_interval),
+		cmocka_unit_test(test_t_quantile), cmocka_unit_test(test_mean_variance),
+		cmocka_unit_test(test_far),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

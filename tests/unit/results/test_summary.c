@@ -13,7 +13,6 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "results/grid.h"
-#include "results/json.h"
 #include "results/summary.h"
 
 static void assert_near(double value, double wanted)
@@ -235,17 +234,118 @@ static void test_compare_by_round(void **state)
 			add_ok(&results, "b", round, 1e9 * (double)round);
 	}
 	/* Round 1 was repeated: the later run stands. */
-	add_ok(&results, "a", 1, 4e9);
-	add_ok(&results, "b", 1, 2e9);
+	add_ok(&results, "b", 1, 1e9);
+	results.rows[1].goodput_bps = 5e9;
 	summary_make(&results, &summary);
-	struct comparison found = summary_compare(&summary.cases[0], &summary.cases[1]);
+	struct comparison found = summary_pair(&summary, &summary.cases[0], &summary.cases[1]);
 	assert_int_equal(found.rounds, 6);
 	assert_near(found.ratio, 2);
-	assert_near(found.p, 2.0 / 64);
-	AUTO_FREE struct comparison *all = summary_compare_all(&summary);
-	assert_true(compare_differs(&all[1]));
-	assert_int_equal(all[0].rounds, 0);
-	assert_int_equal(all[2].rounds, 0);
+	assert_int_equal(compare_verdict(&found), COMPARE_DIFFERS);
+	found = summary_pair(&summary, &summary.cases[1], &summary.cases[0]);
+	assert_near(found.ratio, 0.5);
+	assert_ptr_equal(summary_reference(&summary), &summary.cases[0]);
+}
+
+/* Rows that do not say their round cannot be paired. */
+static void test_no_round_no_pair(void **state)
+{
+	(void)state;
+	AUTO_RESULTS results = { 0 };
+	AUTO_SUMMARY summary = { 0 };
+	for (int i = 0; i < 6; i++) {
+		add_ok(&results, "a", RESULT_UNKNOWN_COUNT, 2e9);
+		add_ok(&results, "b", RESULT_UNKNOWN_COUNT, 1e9);
+	}
+	summary_make(&results, &summary);
+	struct comparison found = summary_pair(&summary, &summary.cases[0], &summary.cases[1]);
+	assert_int_equal(found.rounds, 0);
+	assert_int_equal(summary.cases[0].rank, 1);
+}
+
+/* Rates of 8 rounds: a 10, b about 9.9 (not told apart), c 1; memory is a ceiling. */
+static void fill_duels(struct results *results)
+{
+	for (int64_t round = 1; round <= 8; round++) {
+		add_ok(results, "c", round, 1e9 * (1 + 0.01 * (double)(round % 3)));
+		add_ok(results, "b", round, 9.9e9 * (1 + 0.03 * ((double)(round % 4) - 1.5)));
+		add_ok(results, "a", round, 1e10);
+		add_ok(results, "memory", round, 2e10);
+		results->rows[results->count - 1].verified = VERIFIED_COUNT;
+	}
+}
+
+static void test_duels(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *baseline;
+		bool all;
+		const char *lost, *shown; /* x by y */
+	} cases[] = {
+		{ NULL, false, NULL, "a/b a/c " },
+		{ NULL, true, NULL, "a/b a/c b/c " },
+		{ "c", false, NULL, "a/c b/c " },
+		{ "c", true, NULL, "a/b a/c b/c " },
+		{ "memory", false, NULL, "a/memory b/memory c/memory " },
+		{ "gone", false, "gone", "a/b a/c " },
+	};
+	AUTO_RESULTS results = { 0 };
+	AUTO_SUMMARY summary = { 0 };
+	fill_duels(&results);
+	summary_make(&results, &summary);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_TEXT shown = { 0 };
+		struct summary_duel duel;
+		summary_choose_pairs(&summary, cases[i].baseline, cases[i].all);
+		for (size_t at = 0; summary_next_duel(&summary, &at, &duel);)
+			text_addf(&shown, "%s/%s ", summary_label(duel.x), summary_label(duel.y));
+		assert_string_equal(text_string(&shown), cases[i].shown);
+		assert_int_equal(summary.baseline_lost != NULL, cases[i].lost != NULL);
+		assert_int_equal(summary.ranked_size, 3);
+	}
+}
+
+static void test_far_runs(void **state)
+{
+	(void)state;
+	AUTO_RESULTS results = { 0 };
+	AUTO_SUMMARY summary = { 0 };
+	AUTO_TEXT table = { 0 };
+	for (int64_t round = 1; round <= 8; round++)
+		add_ok(&results, "x", round, 1e9 * (1 + 0.01 * (double)(round % 3)));
+	results.rows[3].goodput_bps = 0.5e9;
+	summary_make(&results, &summary);
+	assert_int_equal(summary.cases[0].far_size, 1);
+	assert_true(summary.cases[0].far[3]);
+	/* It is never dropped. */
+	assert_int_equal(summary.cases[0].counted_size, 8);
+	assert_near(summary.cases[0].goodput_low_bps, 0.5e9);
+	summary_table(&summary, &table);
+	assert_has(text_string(&table),
+		   "x, round 4: 500 Mbit/s, far from the median 1.01 Gbit/s; it counts\n");
+}
+
+static void test_coverage_is_the_real_one(void **state)
+{
+	(void)state;
+	AUTO_RESULTS results = { 0 };
+	AUTO_TEXT table = { 0 };
+	for (int64_t round = 1; round <= 8; round++)
+		add_ok(&results, "eight", round, 2e9 + (double)round);
+	AUTO_SUMMARY summary = { 0 };
+	summary_make(&results, &summary);
+	summary_table(&summary, &table);
+	assert_has(text_string(&table), "99.2 % interval");
+	for (int64_t round = 1; round <= 6; round++)
+		add_ok(&results, "six", round, 1e9 + (double)round);
+	for (int64_t round = 1; round <= 3; round++)
+		add_ok(&results, "three", round, 1e9 + (double)round);
+	AUTO_SUMMARY mixed = { 0 };
+	text_free(&table);
+	summary_make(&results, &mixed);
+	summary_table(&mixed, &table);
+	assert_has(text_string(&table), "or 96.9 to 99.2 % interval");
+	assert_near(find(&mixed, "six")->coverage, 1 - 2.0 / 64);
 }
 
 static void test_numbers(void **state)
@@ -255,13 +355,26 @@ static void test_numbers(void **state)
 		double bps;
 		const char *text;
 	} cases[] = {
-		{ 9.8123e9, "9812" }, { 99.96e6, "100" }, { 98.14e6, "98.1" }, { 9.996e6, "10.0" },
-		{ 9.8e6, "9.80" },    { 0.98e6, "0.98" }, { 1234, "0.0012" },
+		{ 9.8123e9, "9812" },     { 99.96e6, "100" }, { 98.14e6, "98.1" },
+		{ 9.996e6, "10.0" },      { 9.8e6, "9.80" },  { 0.98e6, "0.98" },
+		{ 1234, "0.0012" },       { 31, "0.000031" }, { 0.3, "0.00000030" },
+		{ 3428593e6, "3428593" },
 	};
 	char text[SUMMARY_NUMBER_SIZE];
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(summary_mbit_text(cases[i].bps, text), cases[i].text);
 	assert_string_equal(summary_mbit_text((double)NAN, text), "-");
+	static const struct {
+		double bps;
+		const char *text;
+	} rates[] = {
+		{ 9.81e9, "9.81 Gbit/s" },  { 123.4e9, "123 Gbit/s" }, { 999.4e6, "999 Mbit/s" },
+		{ 999.6e6, "1.00 Gbit/s" }, { 31.2e3, "31.2 kbit/s" }, { 31, "31.0 bit/s" },
+		{ 0.3, "0.30 bit/s" },
+	};
+	char rate[SUMMARY_RATE_SIZE];
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
+		assert_string_equal(summary_rate_text(rates[i].bps, rate), rates[i].text);
 }
 
 static void test_table(void **state)
@@ -395,21 +508,6 @@ static void test_csv(void **state)
 	assert_has(bytes, "\nlinks,,,,none,,no,none,1,0,0,0,0,0,0,0,1,0,,,,");
 }
 
-static void test_json(void **state)
-{
-	(void)state;
-	struct result row = ok_row("x\xff", 3, 1e9);
-	json_t *object = json_from_result(&row);
-	assert_int_equal(json_object_size(object), result_fields_count);
-	assert_string_equal(json_string_value(json_object_get(object, "case")), "x\\xff");
-	assert_int_equal(json_integer_value(json_object_get(object, "round")), 3);
-	assert_near(json_real_value(json_object_get(object, "goodput_bps")), 1e9);
-	assert_true(json_is_null(json_object_get(object, "setup_s")));
-	assert_true(json_is_null(json_object_get(object, "streams")));
-	assert_string_equal(json_string_value(json_object_get(object, "status")), "ok");
-	json_decref(object);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,13 +519,16 @@ int main(void)
 		cmocka_unit_test(test_ok_without_a_rate),
 		cmocka_unit_test(test_one_counted_run_makes_a_ceiling),
 		cmocka_unit_test(test_compare_by_round),
+		cmocka_unit_test(test_no_round_no_pair),
+		cmocka_unit_test(test_duels),
+		cmocka_unit_test(test_far_runs),
+		cmocka_unit_test(test_coverage_is_the_real_one),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_table_without_rates),
 		cmocka_unit_test(test_grid_aligns_by_letters),
 		cmocka_unit_test(test_missing_runs),
 		cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_json),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,12 @@
+/* `run --plan`: what a study would do, and what it could tell. */
+#ifndef LINEFILL_CLI_SHOW_PLAN_H
+#define LINEFILL_CLI_SHOW_PLAN_H
+
+#include "harness/base/error.h"
+#include "harness/study/study.h"
+
+/* Runs nothing. noise_from: a results folder that tells how much rates scatter, or NULL: the newest
+ * of this study, if there is one. CONFIG where noise_from holds nothing to go by. */
+int show_plan(const struct study *study, const char *noise_from, struct error *err) MUST_CHECK;
+
+#endif
