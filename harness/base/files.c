@@ -120,10 +120,28 @@ int folder_make_all(const char *path, struct error *err)
 	return 0;
 }
 
-/* Closes folder_fd: one descriptor a level is all that a deep tree may cost. */
-static int remove_entries(int folder_fd, dev_t device, struct error *err);
+/* Where a folder is mounted: what is bound into a tree that goes is somebody else's, also where it
+ * is of the same file system. */
+struct place {
+	struct stat status;
+	uint64_t mount; /* 0 where the kernel does not tell */
+};
 
-static int remove_entry(int folder_fd, const char *name, dev_t device, struct error *err)
+static int find_place(int fd, struct place *place, struct error *err)
+{
+	struct statx more = { 0 };
+	if (fstat(fd, &place->status) < 0)
+		return error_system(err, "stat");
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &more) == 0 &&
+	    (more.stx_mask & STATX_MNT_ID))
+		place->mount = more.stx_mnt_id;
+	return 0;
+}
+
+/* Closes folder_fd: one descriptor a level is all that a deep tree may cost. */
+static int remove_entries(int folder_fd, const struct place *top, struct error *err);
+
+static int remove_entry(int folder_fd, const char *name, const struct place *top, struct error *err)
 {
 	if (unlinkat(folder_fd, name, 0) == 0 || errno == ENOENT)
 		return 0;
@@ -134,31 +152,31 @@ static int remove_entry(int folder_fd, const char *name, dev_t device, struct er
 		fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_system(err, "open folder %s", name);
-	if (remove_entries(take_fd(&fd), device, err) < 0)
+	if (remove_entries(take_fd(&fd), top, err) < 0)
 		return error_wrap(err, "%s", name);
 	if (unlinkat(folder_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return error_system(err, "remove folder %s", name);
 	return 0;
 }
 
-static int remove_entries(int folder_fd, dev_t device, struct error *err)
+static int remove_entries(int folder_fd, const struct place *top, struct error *err)
 {
 	AUTO_DIR dir = fdopendir(folder_fd);
 	if (!dir) {
 		close(folder_fd);
 		return error_system(err, "read folder");
 	}
-	struct stat status;
-	if (fstat(folder_fd, &status) < 0)
-		return error_system(err, "stat");
-	if (status.st_dev != device)
+	struct place here = { 0 };
+	if (find_place(folder_fd, &here, err) < 0)
+		return -1;
+	if (here.status.st_dev != top->status.st_dev || here.mount != top->mount)
 		return error_set(err, ERROR_SYSTEM, EXDEV, "another file system is mounted there");
-	if ((status.st_mode & 0700) != 0700 && fchmod(folder_fd, 0700) < 0)
+	if ((here.status.st_mode & 0700) != 0700 && fchmod(folder_fd, 0700) < 0)
 		return error_system(err, "chmod");
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (remove_entry(folder_fd, entry->d_name, device, err) < 0)
+		if (remove_entry(folder_fd, entry->d_name, top, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -171,10 +189,8 @@ int folder_clear(const char *path, struct error *err)
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_system(err, "open folder %s", path);
-	struct stat status;
-	if (fstat(fd, &status) < 0)
-		return error_system(err, "stat %s", path);
-	if (remove_entries(take_fd(&fd), status.st_dev, err) < 0)
+	struct place top = { 0 };
+	if (find_place(fd, &top, err) < 0 || remove_entries(take_fd(&fd), &top, err) < 0)
 		return error_wrap(err, "%s", path);
 	return 0;
 }
