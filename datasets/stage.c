@@ -192,6 +192,9 @@ static int settle_folders(const struct stage *stage, struct error *err)
 		    fchmodat(stage->to_fd, entry->path, entry->mode & 0777, 0) < 0)
 			return cannot("set mode and time of", entry->path, err);
 	}
+	struct stat root;
+	if (fstat(stage->from_fd, &root) < 0 || fchmod(stage->to_fd, root.st_mode & 0777) < 0)
+		return cannot("set mode of", ".", err);
 	return 0;
 }
 

@@ -303,8 +303,10 @@ int tree_write_threads(const struct dataset_job *job, uint64_t compressible_pct,
 	if (tree_check_room(job->root, bytes, job->manifest->count, err) < 0)
 		return -1;
 	AUTO_FD root_fd = open(job->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
+	struct stat status;
+	if (root_fd < 0 || fstat(root_fd, &status) < 0)
 		return error_system(err, "open %s", job->root);
+	job->manifest->root_mode = status.st_mode;
 	struct writer writer = {
 		.job = job,
 		.compressible_pct = (unsigned)compressible_pct,

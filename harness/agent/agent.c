@@ -82,6 +82,7 @@ static agent_handler *const handlers[REQUESTS] = {
 	[REQUEST_MANIFEST_WRITE] = agent_manifest_write,
 	[REQUEST_SHARES] = agent_shares,
 	[REQUEST_CACHE] = agent_cache,
+	[REQUEST_SOURCE] = agent_source,
 	[REQUEST_SSH_KEY] = agent_ssh_key,
 	[REQUEST_SSH_SERVER] = agent_ssh_server,
 	[REQUEST_SSH_CLIENT] = agent_ssh_client,
@@ -154,6 +155,7 @@ static void agent_close(struct agent *agent)
 	ssh_client_free(&agent->client);
 	child_end_strays(NULL, 0);
 	manifest_free(&agent->whole);
+	source_marks_drop(&agent->marks);
 	free(agent->dataset_root);
 	workspace_close(&agent->workspace);
 }

@@ -1,5 +1,4 @@
-/* An agent's requests about data: folders, the dataset, its manifest, shares, caches, verification.
- */
+/* An agent's requests about data: folders, the dataset, its manifest, caches, verification. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include "harness/agent/agent_state.h"
 #include "harness/agent/cache.h"
 #include "harness/agent/job.h"
-#include "harness/agent/share.h"
 #include "harness/agent/verify.h"
 #include "harness/api/dataset.h"
 #include "harness/base/cleanup.h"
@@ -111,6 +109,19 @@ static int parse_dataset_options(const struct dataset *dataset, const json_t *re
 				  err);
 }
 
+/* How the files look now that they are known. */
+static int mark_source(struct agent *agent, json_t *reply, const struct io_limit *limit,
+		       struct error *err)
+{
+	struct agent_source_change change = { 0 };
+	const struct agent_look look = { .agent = agent, .whole = true, .take = true };
+	if (source_marks_make(&agent->marks, agent->whole.count, err) < 0 ||
+	    agent_look_apart(&look, &change, limit, err) < 0)
+		return -1;
+	agent_tell_change(&change, reply);
+	return 0;
+}
+
 int agent_dataset(struct agent *agent, const struct agent_request *request, struct message *reply,
 		  struct error *err)
 {
@@ -148,7 +159,9 @@ int agent_dataset(struct agent *agent, const struct agent_request *request, stru
 	agent->dataset_root = in_place ? strdup(in_place) : TAKE_POINTER(root);
 	message_put_flag(reply->json, "in_place", in_place != NULL);
 	message_put_flag(reply->json, "users_own", dataset->users_own);
-	return load_manifest(agent, manifest_path, reply->json, err);
+	if (load_manifest(agent, manifest_path, reply->json, err) < 0)
+		return -1;
+	return mark_source(agent, reply->json, &request->limit, err);
 }
 
 /* ---- the manifest's way to the sink, in pieces ---- */
@@ -187,109 +200,18 @@ int agent_manifest_write(struct agent *agent, const struct agent_request *reques
 	return load_manifest(agent, path, reply->json, err);
 }
 
-/* ---- shares ---- */
-
-struct stage_order {
-	const struct agent *agent;
-};
-
-static int stage_shares(const void *argument, void *result, const struct io_limit *limit,
-			struct error *err)
-{
-	const struct agent *agent = ((const struct stage_order *)argument)->agent;
-	(void)result;
-	for (size_t i = 0; i < agent->instances; i++) {
-		if (folder_make_all(agent->roots[i], err) < 0 ||
-		    share_stage(&agent->shares[i], agent->dataset_root, agent->roots[i], limit,
-				err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static char *numbered(const char *folder, const char *name, size_t number)
-{
-	AUTO_TEXT path = { 0 };
-	text_addf(&path, "%s/%s/%zu", folder, name, number);
-	return text_take(&path);
-}
-
-/* Where each share lies, or its copy will. */
-static void name_roots(struct agent *agent)
-{
-	AUTO_TEXT cut = { 0 };
-	text_addf(&cut, "share-of-%zu", agent->instances);
-	for (size_t i = 0; i < agent->instances; i++) {
-		if (agent->side == XFER_SINK)
-			agent->roots[i] = numbered(agent->workspace.data, "copy", i);
-		else if (agent->instances == 1)
-			agent->roots[i] = strdup(agent->dataset_root);
-		else
-			agent->roots[i] = numbered(agent->workspace.data, text_string(&cut), i);
-	}
-}
-
-static int cut_shares(struct agent *agent, size_t instances, struct error *err)
-{
-	agent_forget_shares(agent);
-	agent->roots = calloc(instances, sizeof(*agent->roots));
-	if (!agent->roots)
-		abort();
-	agent->instances = instances;
-	name_roots(agent);
-	if (agent->side == XFER_SINK)
-		agent->copies = path_join(agent->workspace.data, "copy");
-	if (instances == 1)
-		return 0;
-	agent->shares = calloc(instances, sizeof(*agent->shares));
-	if (!agent->shares)
-		abort();
-	return share_cut(&agent->whole, instances, agent->shares, err);
-}
-
-/* The folders of the cut exist already if a case before had as many instances. */
-static int stage_if_new(struct agent *agent, const struct io_limit *limit, struct error *err)
-{
-	struct stat status;
-	if (agent->side != XFER_SOURCE || agent->instances == 1 ||
-	    stat(agent->roots[0], &status) == 0)
-		return 0;
-	const struct stage_order order = { .agent = agent };
-	const struct job job = { .name = "staging shares",
-				 .function = stage_shares,
-				 .argument = &order };
-	char nothing;
-	if (job_run(&job, &nothing, limit, err) == 0)
-		return 0;
-	/* Half-made shares must not be taken for whole ones. */
-	for (size_t i = 0; i < agent->instances; i++)
-		if (folder_remove(agent->roots[i], NULL) < 0)
-			return -1;
-	return -1;
-}
-
-int agent_shares(struct agent *agent, const struct agent_request *request, struct message *reply,
-		 struct error *err)
-{
-	size_t instances = (size_t)message_whole(request->json, "instances");
-	if (instances != agent->instances && cut_shares(agent, instances, err) < 0) {
-		agent_forget_shares(agent);
-		return -1;
-	}
-	if (stage_if_new(agent, &request->limit, err) < 0)
-		return -1;
-	json_t *roots = message_list();
-	for (size_t i = 0; i < agent->instances; i++)
-		message_append_text(roots, agent->roots[i]);
-	message_put(reply->json, "roots", roots);
-	return 0;
-}
-
 /* ---- before a run: the page cache ---- */
 
 struct cache_order {
 	const struct agent *agent;
+	enum preserve preserve;
 	bool drop;
+	bool look; /* the run copies the dataset, which must be what it was */
+};
+
+struct cache_result {
+	double resident_pct;
+	struct agent_source_change change;
 };
 
 static int treat_cache(const void *argument, void *result, const struct io_limit *limit,
@@ -297,35 +219,55 @@ static int treat_cache(const void *argument, void *result, const struct io_limit
 {
 	const struct cache_order *order = argument;
 	const struct agent *agent = order->agent;
-	if (!order->drop)
-		return cache_warm(agent->dataset_root, &agent->whole, limit, err);
-	return cache_drop(agent->dataset_root, &agent->whole, result, limit, err);
+	struct cache_result *treated = result;
+	struct error problem = { 0 };
+	const struct agent_look look = {
+		.agent = agent, .whole = true, .shares = true, .preserve = order->preserve
+	};
+	if (order->look && agent_look(&look, &treated->change, limit, err) < 0)
+		return -1;
+	if (treated->change.what[0])
+		return 0;
+	int outcome = order->drop ? cache_drop(agent->dataset_root, &agent->whole,
+					       &treated->resident_pct, limit, &problem)
+				  : cache_warm(agent->dataset_root, &agent->whole, limit, &problem);
+	if (outcome == 0)
+		return 0;
+	*err = problem;
+	if (problem.kind != ERROR_SYSTEM)
+		return -1;
+	error_wrap(err, "the source cannot be read");
+	text_copy(treated->change.what, sizeof(treated->change.what), err->message);
+	return 0;
 }
 
 int agent_cache(struct agent *agent, const struct agent_request *request, struct message *reply,
 		struct error *err)
 {
-	double resident_pct = 0;
+	struct cache_result result = { 0 };
 	const struct cache_order order = {
 		.agent = agent,
+		.preserve = agent_preserve(request->json),
 		.drop = strcmp(message_text(request->json, "mode"), "cold") == 0,
+		.look = message_flag(request->json, "look"),
 	};
 	if (!agent->dataset_root)
 		return error_set(err, ERROR_PEER, 0, "there is no dataset at this end");
 	const struct job job = { .name = "page cache",
 				 .function = treat_cache,
 				 .argument = &order,
-				 .result_size = sizeof(resident_pct) };
-	if (job_run(&job, &resident_pct, &request->limit, err) < 0)
+				 .result_size = sizeof(result) };
+	if (job_run(&job, &result, &request->limit, err) < 0)
 		return -1;
+	agent_tell_change(&result.change, reply->json);
 	if (order.drop)
-		message_put_real(reply->json, "resident_pct", resident_pct);
+		message_put_real(reply->json, "resident_pct", result.resident_pct);
 	return 0;
 }
 
 /* ---- after a run ---- */
 
-struct verify_order {
+struct proof_order {
 	const struct agent *agent;
 	enum preserve preserve;
 };
@@ -333,14 +275,21 @@ struct verify_order {
 static int verify_shares(const void *argument, void *result, const struct io_limit *limit,
 			 struct error *err)
 {
-	const struct verify_order *order = argument;
-	uint64_t *total = result;
-	for (size_t i = 0; i < order->agent->instances; i++) {
-		uint64_t bytes = 0;
-		if (verify_copy(agent_share(order->agent, i), order->agent->roots[i],
-				order->preserve, &bytes, limit, err) < 0)
+	const struct proof_order *order = argument;
+	const struct agent *agent = order->agent;
+	struct manifest_found *total = result;
+	for (size_t i = 0; i < agent->instances; i++) {
+		struct manifest_found found;
+		const struct verify_order verify = {
+			.wanted = agent_share(agent, i),
+			.preserve = order->preserve,
+			.root = agent->roots[i],
+			.under = agent->workspace.data,
+		};
+		if (verify_copy(&verify, &found, limit, err) < 0)
 			return -1;
-		*total += bytes;
+		total->bytes += found.bytes;
+		total->data_bytes += found.data_bytes;
 	}
 	return 0;
 }
@@ -348,8 +297,8 @@ static int verify_shares(const void *argument, void *result, const struct io_lim
 int agent_verify(struct agent *agent, const struct agent_request *request, struct message *reply,
 		 struct error *err)
 {
-	uint64_t bytes = 0;
-	const struct verify_order order = {
+	struct manifest_found found = { 0 };
+	const struct proof_order order = {
 		.agent = agent,
 		.preserve = agent_preserve(request->json),
 	};
@@ -358,18 +307,23 @@ int agent_verify(struct agent *agent, const struct agent_request *request, struc
 	const struct job job = { .name = "verify",
 				 .function = verify_shares,
 				 .argument = &order,
-				 .result_size = sizeof(bytes) };
-	if (job_run(&job, &bytes, &request->limit, err) < 0)
+				 .result_size = sizeof(found) };
+	if (job_run(&job, &found, &request->limit, err) < 0)
 		return -1;
-	message_put_whole(reply->json, "bytes", (int64_t)bytes);
+	message_put_whole(reply->json, "bytes", (int64_t)found.bytes);
+	message_put_whole(reply->json, "data_bytes", (int64_t)found.data_bytes);
 	return 0;
 }
 
 static int remove_copies(const void *argument, void *result, const struct io_limit *limit,
 			 struct error *err)
 {
+	struct stat status;
 	(void)result;
 	(void)limit;
+	/* A tool may have put anything in its place. */
+	if (lstat(argument, &status) == 0 && !S_ISDIR(status.st_mode))
+		return unlink(argument) < 0 ? error_system(err, "remove the copies") : 0;
 	return folder_remove(argument, err);
 }
 

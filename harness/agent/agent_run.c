@@ -194,6 +194,16 @@ static void connect_service(struct agent *agent, struct half_plan *plan)
 		plan->keeper = &agent->server.keeper;
 }
 
+/* The source's own mode, as most tools leave it and the others make it; but the tool must get in.
+ */
+static int set_root_mode(const struct agent *agent, size_t i, struct error *err)
+{
+	uint32_t mode = agent->whole.root_mode;
+	if (mode && chmod(agent->roots[i], (mode & 0777) | 0700) < 0)
+		return error_system(err, "chmod %s", agent->roots[i]);
+	return 0;
+}
+
 /* The copies' folders: new and empty for every run. */
 static int make_copy_folders(const struct agent *agent, struct error *err)
 {
@@ -203,7 +213,7 @@ static int make_copy_folders(const struct agent *agent, struct error *err)
 	if (stat(agent->copies, &status) == 0)
 		return error_set(err, ERROR_CONFIG, 0, "the target %s is not empty", agent->copies);
 	for (size_t i = 0; i < agent->instances; i++)
-		if (folder_make_all(agent->roots[i], err) < 0)
+		if (folder_make_all(agent->roots[i], err) < 0 || set_root_mode(agent, i, err) < 0)
 			return -1;
 	/* What earlier runs left to be written must not slow this one. */
 	AUTO_FD fd = open(agent->copies, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

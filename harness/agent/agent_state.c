@@ -22,6 +22,7 @@ void agent_forget_shares(struct agent *agent)
 	free(agent->shares);
 	free(agent->roots);
 	free(agent->copies);
+	source_marks_drop(&agent->share_marks);
 	agent->shares = NULL;
 	agent->roots = NULL;
 	agent->copies = NULL;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/agent/half.h"
+#include "harness/agent/source.h"
 #include "harness/agent/workspace.h"
 #include "harness/protocol/message.h"
 #include "harness/protocol/request.h"
@@ -19,10 +20,11 @@ struct agent {
 	bool greeted; /* hello was said */
 	bool leaving;
 
-	struct manifest whole;   /* the dataset */
-	char *dataset_root;      /* source */
-	struct manifest *shares; /* cut of whole; NULL while instances == 1 */
-	size_t instances;        /* 0: not cut yet */
+	struct manifest whole;                  /* the dataset */
+	char *dataset_root;                     /* source */
+	struct source_marks marks, share_marks; /* source: of whole, and of all shares in a row */
+	struct manifest *shares;                /* cut of whole; NULL while instances == 1 */
+	size_t instances;                       /* 0: not cut yet */
 	char **roots; /* one a share: at the source its folder, at the sink where its copy goes */
 	char *copies; /* sink: the folder that holds all copies */
 
@@ -49,9 +51,29 @@ typedef int agent_handler(struct agent *agent, const struct agent_request *reque
 			  struct message *reply, struct error *err);
 
 agent_handler agent_workspace, agent_dataset, agent_manifest_read, agent_manifest_write,
-	agent_shares, agent_cache, agent_verify, agent_clean;    /* agent_data.c */
+	agent_cache, agent_verify, agent_clean;                  /* agent_data.c */
+agent_handler agent_shares;                                      /* agent_shares.c */
+agent_handler agent_source;                                      /* agent_source.c */
 agent_handler agent_ssh_key, agent_ssh_server, agent_ssh_client; /* agent_ssh.c */
 agent_handler agent_prepare, agent_run, agent_end_run;           /* agent_run.c */
+
+/* Empty: the source is what it was. A job's result. */
+struct agent_source_change {
+	char what[sizeof(((struct error *)0)->message)];
+};
+struct agent_look {
+	const struct agent *agent;
+	bool whole, shares; /* at which trees */
+	bool take;          /* as source_take does */
+	enum preserve preserve;
+};
+/* agent_source.c. A source that changed is no error. agent_look is for jobs, the other one makes a
+ * job. */
+int agent_look(const struct agent_look *look, struct agent_source_change *change,
+	       const struct io_limit *limit, struct error *err) MUST_CHECK;
+int agent_look_apart(const struct agent_look *look, struct agent_source_change *change,
+		     const struct io_limit *limit, struct error *err) MUST_CHECK;
+void agent_tell_change(const struct agent_source_change *change, json_t *reply);
 
 /* The share's manifest. */
 const struct manifest *agent_share(const struct agent *agent, size_t i);

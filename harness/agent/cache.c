@@ -39,12 +39,14 @@ static int open_file(int root_fd, const struct manifest_entry *entry, struct err
 	return fd < 0 ? error_system(err, "open %s", manifest_shown(shown, entry->path)) : fd;
 }
 
-static int read_through(int fd, void *buffer, const struct io_limit *limit, struct error *err)
+static int read_through(int fd, const struct manifest_entry *entry, void *buffer,
+			const struct io_limit *limit, struct error *err)
 {
+	char shown[MANIFEST_SHOWN_SIZE];
 	for (;;) {
 		ssize_t n = read(fd, buffer, READ_BYTES);
 		if (n < 0 && errno != EINTR)
-			return error_system(err, "read a file of the dataset");
+			return error_system(err, "read %s", manifest_shown(shown, entry->path));
 		if (n == 0)
 			return 0;
 		if (check_limit(limit, err) < 0)
@@ -63,7 +65,7 @@ static int read_all(const char *root, const struct manifest *files, const struct
 		if (files->entries[i].type != MANIFEST_FILE)
 			continue;
 		AUTO_FD fd = open_file(root_fd, &files->entries[i], err);
-		if (fd < 0 || read_through(fd, buffer, limit, err) < 0)
+		if (fd < 0 || read_through(fd, &files->entries[i], buffer, limit, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -76,5 +76,6 @@ int job_run(const struct job *job, void *result, const struct io_limit *limit, s
 	if (outcome.kind == ERROR_NONE)
 		return 0;
 	*err = outcome;
-	return error_wrap(err, "%s", job->name);
+	/* What a copy or a source is like speaks for itself. */
+	return outcome.kind == ERROR_INTEGRITY ? -1 : error_wrap(err, "%s", job->name);
 }

@@ -120,6 +120,7 @@ static int add_parents(const struct dealer *dealer, size_t entry, size_t part, u
 static int collect_part(const struct dealer *dealer, size_t part, uint16_t *last,
 			struct manifest *share, struct error *err)
 {
+	share->root_mode = dealer->whole->root_mode;
 	for (size_t i = 0; i < dealer->whole->count; i++) {
 		if (dealer->part[i] != part)
 			continue;
@@ -188,5 +189,8 @@ int share_stage(const struct manifest *share, const char *root, const char *fold
 		    fchmodat(folder_fd, entry->path, entry->mode, 0) < 0)
 			return error_system(err, "chmod of a staged folder");
 	}
+	/* Tools may take it over to the copy's root. */
+	if (share->root_mode && fchmodat(folder_fd, ".", share->root_mode & 0777, 0) < 0)
+		return error_system(err, "chmod %s", folder);
 	return 0;
 }

@@ -171,6 +171,7 @@ static void append(struct manifest *manifest, const struct manifest_entry *entry
 		added->hole_bytes = entry->hole_bytes;
 		added->mtime_s = entry->mtime_s;
 		added->digest = entry->digest;
+		added->linked = entry->linked;
 	}
 	if (manifest->count > 0 && strcmp(added[-1].path, added->path) > 0)
 		manifest->arena->unsorted = true;

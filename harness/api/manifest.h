@@ -31,7 +31,8 @@ struct manifest_entry {
 	int64_t mtime_s;               /* FILE: modification time, seconds since 1970 */
 	struct manifest_digest digest; /* FILE */
 	uint32_t mode;                 /* permission bits (07777); 0777 for a LINK */
-	enum manifest_type type;
+	enum manifest_type type : 16;
+	bool linked : 1; /* FILE: it has other names (hard links), here or elsewhere */
 };
 
 /* Entries are in byte order of their paths, so that a folder precedes what is in it. The root
@@ -42,6 +43,7 @@ struct manifest {
 	uint64_t files, folders, links;
 	uint64_t bytes; /* sum of size_bytes */
 	uint64_t hole_bytes;
+	uint32_t root_mode; /* st_mode of the root folder; 0: unknown, and then not compared */
 	bool empty_folders; /* there is a folder with nothing in it */
 	bool odd_names; /* a path has bytes other than printable ASCII without quotes, backslash,
 			   blanks, leading '-' */
@@ -84,6 +86,7 @@ const char *manifest_shown(char text[MANIFEST_SHOWN_SIZE], const char *path);
 struct manifest_scan_options {
 	unsigned threads; /* 0: one per CPU */
 	bool skip_links;  /* leave symbolic links out */
+	bool one_mount;   /* what is mounted in the tree is an error (EXDEV) */
 	const struct cancel *cancel;
 	int64_t deadline_ns; /* CLOCK_NEVER or 0: none */
 };
@@ -119,11 +122,34 @@ extern const char *const preserve_names[];
  * first difference and the number of all differences in the message. */
 int manifest_compare(const struct manifest *wanted, const struct manifest *copy,
 		     enum preserve preserve, struct error *err) MUST_CHECK;
-/* The same for a copy that lies under root, read as manifest_scan does, *bytes the sizes of all its
- * files. No second manifest is made: takes a few bytes an entry, and the paths of folders that
- * should not be there. What makes manifest_scan fail is an error of its kind, not INTEGRITY. */
-int manifest_verify(const struct manifest *wanted, const char *root, enum preserve preserve,
-		    const struct manifest_scan_options *options, uint64_t *bytes,
+/* A tree that is there, held against a manifest. */
+struct manifest_check {
+	const struct manifest *wanted;
+	enum preserve preserve;
+	const struct manifest_scan_options *options;
+	/* It is a copy that was made just now, so its files must be its own: hard links, and blocks
+	 * shared with another file where the file system tells, are INTEGRITY: "not a copy". Hard
+	 * links among its files are right where those of the original are linked, too. */
+	bool fresh;
+	/* It is the original, looked at again: the message says that the source changed. */
+	bool source;
+	/* One a wanted entry, or NULL: what each file looked like to fstat when its contents were
+	 * known (0: unknown). Contents are read only where that is another now, and the new mark is
+	 * kept; after an error the marks mean nothing. With take_marks nothing is read, and all are
+	 * new. */
+	uint64_t *marks;
+	bool take_marks;
+};
+
+struct manifest_found {
+	uint64_t bytes;      /* sizes of all files */
+	uint64_t data_bytes; /* of those that were read: not in holes, and not of a second name */
+};
+
+/* Compares what lies under root_fd, read as manifest_scan does. No second manifest is made: takes a
+ * few bytes an entry, and the paths of folders that should not be there. What makes manifest_scan
+ * fail is an error of its kind, not INTEGRITY. */
+int manifest_verify(const struct manifest_check *check, int root_fd, struct manifest_found *found,
 		    struct error *err) MUST_CHECK;
 
 #endif

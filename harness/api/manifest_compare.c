@@ -87,12 +87,20 @@ static int order(const struct manifest_entry *wanted, const struct manifest_entr
 	return strcmp(wanted->path, copy->path);
 }
 
-int manifest_report(const char *path, const char *what, uint64_t differences, struct error *err)
+int manifest_report(const char *path, const char *what, uint64_t differences, bool source,
+		    struct error *err)
 {
 	char shown[MANIFEST_SHOWN_SIZE];
 	if (differences == 0)
 		return 0;
 	manifest_shown(shown, path);
+	if (source && differences > 1)
+		return error_set(err, ERROR_INTEGRITY, 0,
+				 "the source changed: '%s' %s, and %" PRIu64 " more", shown, what,
+				 differences - 1);
+	if (source)
+		return error_set(err, ERROR_INTEGRITY, 0, "the source changed: '%s' %s", shown,
+				 what);
 	if (differences == 1)
 		return error_set(err, ERROR_INTEGRITY, 0, "the copy differs in one place: '%s' %s",
 				 shown, what);
@@ -121,5 +129,5 @@ int manifest_compare(const struct manifest *wanted, const struct manifest *copy,
 		i += sign <= 0;
 		j += sign >= 0;
 	}
-	return manifest_report(first, what, differences, err);
+	return manifest_report(first, what, differences, false, err);
 }

@@ -13,8 +13,8 @@
 bool manifest_entries_differ(const struct manifest_entry *wanted, const struct manifest_entry *copy,
 			     enum preserve preserve, char *what);
 /* The INTEGRITY error of that many differences, the first of which is what of path. 0 where there
- * are none. */
-int manifest_report(const char *path, const char *what, uint64_t differences,
+ * are none. source: it is the original that is another than it was. */
+int manifest_report(const char *path, const char *what, uint64_t differences, bool source,
 		    struct error *err) MUST_CHECK;
 
 #endif

@@ -1,13 +1,14 @@
 /* The binary form of a manifest, all numbers little-endian:
- *   "LFMANIFT", u32 version, u32 zero, u64 count, then count entries of
- *   u8 type, u8 zero, u16 mode, u16 length, path (length bytes, no NUL), and then
- *   FILE: u64 size, u64 in holes, i64 mtime, u64 digest low, u64 digest high
- *   LINK: u16 length, target (length bytes, no NUL)
+ *   "LFMANIFT", u32 version, u32 st_mode of the root (0: unknown), u64 count, then count entries of
+ *   u8 type, u8 linked (0; of a FILE 0 or 1), u16 mode, u16 length, path (length bytes, no NUL),
+ * and then FILE: u64 size, u64 in holes, i64 mtime, u64 digest low, u64 digest high LINK: u16
+ * length, target (length bytes, no NUL)
  */
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness/api/manifest.h"
 #include "harness/base/cleanup.h"
@@ -18,13 +19,13 @@
 
 struct header {
 	char magic[MAGIC_BYTES];
-	uint32_t version, zero;
+	uint32_t version, root_mode;
 	uint64_t count;
 };
 _Static_assert(sizeof(struct header) == 24, "the file header has no padding");
 
 struct entry_head {
-	uint8_t type, zero;
+	uint8_t type, linked;
 	uint16_t mode;
 	uint16_t path_bytes;
 };
@@ -102,7 +103,7 @@ static int take_entry(struct source *source, struct manifest *manifest, struct e
 	uint16_t target_bytes;
 	if (!take(source, &head, sizeof(head)))
 		return damaged(source, "it is cut short", err);
-	if (head.type > MANIFEST_LINK || head.zero != 0)
+	if (head.type > MANIFEST_LINK || head.linked > (head.type == MANIFEST_FILE))
 		return damaged(source, "an entry has an unknown type", err);
 	if (take_string(source, path, le16toh(head.path_bytes), err) < 0)
 		return -1;
@@ -110,6 +111,7 @@ static int take_entry(struct source *source, struct manifest *manifest, struct e
 		.path = path,
 		.type = (enum manifest_type)head.type,
 		.mode = le16toh(head.mode),
+		.linked = head.linked != 0,
 	};
 	if (entry.type == MANIFEST_FILE && take_file_fields(source, &entry, err) < 0)
 		return -1;
@@ -128,8 +130,10 @@ static int take_all(struct source *source, struct manifest *manifest, struct err
 	struct header header;
 	if (!take(source, &header, sizeof(header)) || memcmp(header.magic, MAGIC, MAGIC_BYTES) != 0)
 		return damaged(source, "it does not start like one", err);
-	if (le32toh(header.version) != VERSION || header.zero != 0)
+	uint32_t root_mode = le32toh(header.root_mode);
+	if (le32toh(header.version) != VERSION || (root_mode != 0 && !S_ISDIR(root_mode)))
 		return damaged(source, "its version is unknown", err);
+	manifest->root_mode = root_mode;
 	/* Memory grows with what is really there, never with what the count promises. */
 	for (uint64_t i = 0; i < le64toh(header.count); i++)
 		if (take_entry(source, manifest, err) < 0)
@@ -178,6 +182,7 @@ static void put_entry(FILE *file, const struct manifest_entry *entry)
 	size_t path_bytes = strlen(entry->path);
 	struct entry_head head = {
 		.type = (uint8_t)entry->type,
+		.linked = entry->linked,
 		.mode = htole16((uint16_t)entry->mode),
 		.path_bytes = htole16((uint16_t)path_bytes),
 	};
@@ -206,7 +211,9 @@ int manifest_save(const struct manifest *manifest, const char *path, struct erro
 	FILE *file = fopen(path, "we");
 	if (!file)
 		return error_system(err, "create %s", path);
-	struct header header = { .version = htole32(VERSION), .count = htole64(manifest->count) };
+	struct header header = { .version = htole32(VERSION),
+				 .root_mode = htole32(manifest->root_mode),
+				 .count = htole64(manifest->count) };
 	memcpy(header.magic, MAGIC, MAGIC_BYTES);
 	put(file, &header, sizeof(header));
 	for (size_t i = 0; i < manifest->count && !ferror(file); i++)

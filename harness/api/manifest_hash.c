@@ -10,6 +10,7 @@
 
 #include "harness/api/manifest_walk.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/extents.h"
 #include "harness/base/holes.h"
 #include "harness/base/parallel.h"
 
@@ -83,12 +84,14 @@ static int hash_contents(struct hasher *hasher, int fd, struct manifest_entry *e
 }
 
 /* entry: its path; the rest becomes what the file is now. */
-static int hash_file(struct hasher *hasher, struct manifest_entry *entry, struct error *err)
+static int hash_file(struct hasher *hasher, struct manifest_entry *entry, bool *shared,
+		     struct error *err)
 {
+	const struct manifest_hash *order = hasher->hashing->order;
 	struct stat status;
 	/* O_NONBLOCK: what became a fifo since it was listed must not hang us. */
-	AUTO_FD fd = manifest_open(hasher->hashing->order->root_fd, entry->path,
-				   O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	AUTO_FD fd = manifest_open_in(order->root_fd, entry->path, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+				      order->options);
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_system(err, "open");
 	if (!S_ISREG(status.st_mode))
@@ -104,6 +107,7 @@ static int hash_file(struct hasher *hasher, struct manifest_entry *entry, struct
 		return error_system(err, "stat");
 	if ((uint64_t)status.st_size != entry->size_bytes)
 		return error_set(err, ERROR_SYSTEM, 0, "its size changed while it was read");
+	*shared = order->look_shared && extents_shared(fd);
 	XXH128_hash_t hash = XXH3_128bits_digest(hasher->state);
 	entry->digest = (struct manifest_digest){ .low = hash.low64, .high = hash.high64 };
 	return 0;
@@ -139,9 +143,10 @@ static void hash_some(struct hasher *hasher)
 		struct manifest_entry entry = order->manifest->entries[i];
 		struct error error = { 0 };
 		char shown[MANIFEST_SHOWN_SIZE];
+		bool shared = false;
 		if (manifest_stopped(order->options, &error) == 0 &&
-		    hash_file(hasher, &entry, &error) == 0) {
-			order->hashed(order->context, i, &entry);
+		    hash_file(hasher, &entry, &shared, &error) == 0) {
+			order->hashed(order->context, i, &entry, shared);
 			continue;
 		}
 		if (error.kind == ERROR_SYSTEM)

@@ -13,8 +13,10 @@ struct manifest_hash {
 	const struct manifest *manifest; /* whose files; it does not change meanwhile, but for what
 					    hashed writes into entry i */
 	const bool *chosen;              /* one an entry; NULL: all files */
-	/* File i, as it is now. Called on several threads, once a file. */
-	void (*hashed)(void *context, size_t i, const struct manifest_entry *entry);
+	bool look_shared;                /* see shared */
+	/* File i, as it is now; shared: it has blocks that are another file's, too. Called on
+	 * several threads, once a file. */
+	void (*hashed)(void *context, size_t i, const struct manifest_entry *entry, bool shared);
 	void *context;
 };
 

@@ -12,9 +12,11 @@ struct scan {
 	int root_fd;
 };
 
-static int add_found(void *context, const struct manifest_entry *entry, struct error *err)
+static int add_found(void *context, const struct manifest_entry *entry, const struct stat *status,
+		     struct error *err)
 {
 	const struct scan *scan = context;
+	(void)status;
 	if (entry->type == MANIFEST_LINK && scan->options->skip_links)
 		return 0;
 	return manifest_add(scan->manifest, entry, err);
@@ -41,9 +43,10 @@ static int list_tree(struct scan *scan, struct error *err)
 	return 0;
 }
 
-static void keep_hashed(void *context, size_t i, const struct manifest_entry *entry)
+static void keep_hashed(void *context, size_t i, const struct manifest_entry *entry, bool shared)
 {
 	const struct scan *scan = context;
+	(void)shared;
 	scan->manifest->entries[i] = *entry;
 }
 
@@ -64,10 +67,12 @@ static int scan_root(struct scan *scan, const char *root, bool contents, struct 
 	static const struct manifest_scan_options defaults = { .deadline_ns = CLOCK_NEVER };
 	if (!scan->options)
 		scan->options = &defaults;
+	struct stat status;
 	AUTO_FD fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status) < 0)
 		return manifest_cannot("open folder", root, err);
 	scan->root_fd = fd;
+	scan->manifest->root_mode = status.st_mode;
 	char shown[MANIFEST_SHOWN_SIZE];
 	if (list_tree(scan, err) < 0 || (contents && hash_tree(scan, err) < 0) ||
 	    manifest_finish(scan->manifest, err) < 0) {

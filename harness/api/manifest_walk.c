@@ -49,16 +49,27 @@ static int open_stepwise(int root_fd, const char *path, int flags)
 	return openat(at, path, flags | O_NOFOLLOW | O_CLOEXEC);
 }
 
-int manifest_open(int root_fd, const char *path, int flags)
+static int open_beneath(int root_fd, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = (uint64_t)((unsigned)flags | O_NOFOLLOW | O_CLOEXEC),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
 	};
 	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return open_stepwise(root_fd, path, flags);
 	return (int)fd;
+}
+
+int manifest_open(int root_fd, const char *path, int flags)
+{
+	return open_beneath(root_fd, path, flags, 0);
+}
+
+int manifest_open_in(int root_fd, const char *path, int flags,
+		     const struct manifest_scan_options *options)
+{
+	return open_beneath(root_fd, path, flags, options->one_mount ? RESOLVE_NO_XDEV : 0);
 }
 
 static const char *special_name(mode_t mode)
@@ -94,6 +105,7 @@ static int look_at(const struct manifest_walk *walk, int folder_fd, const char *
 		entry.type = MANIFEST_FILE;
 		entry.size_bytes = (uint64_t)status.st_size;
 		entry.mtime_s = status.st_mtim.tv_sec;
+		entry.linked = status.st_nlink > 1;
 	} else if (S_ISDIR(status.st_mode)) {
 		entry.type = MANIFEST_FOLDER;
 	} else if (S_ISLNK(status.st_mode)) {
@@ -108,7 +120,7 @@ static int look_at(const struct manifest_walk *walk, int folder_fd, const char *
 				 "'%s' is %s: only files, folders and links can be copied",
 				 manifest_shown(shown, path), special_name(status.st_mode));
 	}
-	return walk->found(walk->context, &entry, err);
+	return walk->found(walk->context, &entry, &status, err);
 }
 
 static bool is_dot(const char *name)
@@ -144,7 +156,7 @@ static int walk_names(const struct manifest_walk *walk, DIR *dir, const char *fo
 int manifest_walk_folder(const struct manifest_walk *walk, const char *folder, struct error *err)
 {
 	const char *path = *folder ? folder : ".";
-	AUTO_FD fd = manifest_open(walk->root_fd, path, O_RDONLY | O_DIRECTORY);
+	AUTO_FD fd = manifest_open_in(walk->root_fd, path, O_RDONLY | O_DIRECTORY, walk->options);
 	if (fd < 0)
 		return manifest_cannot("open folder", path, err);
 	AUTO_DIR dir = fdopendir(fd);

@@ -2,13 +2,16 @@
 #ifndef LINEFILL_API_MANIFEST_WALK_H
 #define LINEFILL_API_MANIFEST_WALK_H
 
+#include <sys/stat.h>
+
 #include "harness/api/manifest.h"
 
 struct manifest_walk {
 	int root_fd;
 	const struct manifest_scan_options *options;
 	/* What lies in a folder, without digest and hole_bytes; its strings last for the call. */
-	int (*found)(void *context, const struct manifest_entry *entry, struct error *err);
+	int (*found)(void *context, const struct manifest_entry *entry, const struct stat *status,
+		     struct error *err);
 	void *context;
 };
 
@@ -16,6 +19,9 @@ struct manifest_walk {
 int manifest_walk_folder(const struct manifest_walk *walk, const char *folder,
 			 struct error *err) MUST_CHECK;
 
+/* manifest_open as the options say. */
+int manifest_open_in(int root_fd, const char *path, int flags,
+		     const struct manifest_scan_options *options);
 /* -1 where options say that it is time to stop. */
 int manifest_stopped(const struct manifest_scan_options *options, struct error *err) MUST_CHECK;
 /* An error of errno that names what and the path. Always -1. */

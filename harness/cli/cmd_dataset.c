@@ -145,11 +145,13 @@ static int verify(const struct arguments *arguments, const char *manifest_path,
 {
 	const struct io_limit limit = { .deadline_ns = CLOCK_NEVER, .cancel = cancel };
 	struct manifest manifest = { 0 };
-	uint64_t bytes = 0;
+	struct manifest_found found;
+	const struct verify_order order = { .wanted = &manifest,
+					    .preserve = arguments->preserve,
+					    .root = arguments->folder };
 	if (manifest_load(&manifest, manifest_path, err) < 0)
 		return -1;
-	int outcome =
-		verify_copy(&manifest, arguments->folder, arguments->preserve, &bytes, &limit, err);
+	int outcome = verify_copy(&order, &found, &limit, err);
 	if (outcome == 0)
 		print_manifest(&manifest);
 	manifest_free(&manifest);

@@ -115,6 +115,28 @@ static int launch(struct pair *pair, struct pair_side *side, const struct cancel
 
 /* ---- the data ---- */
 
+int pair_hear_change(struct pair *pair, struct error *err)
+{
+	struct pair_dataset *dataset = &pair->dataset;
+	const char *changed =
+		message_text_or(pair->sides[XFER_SOURCE].peer.reply.json, "changed", "");
+	if (changed[0] && !dataset->changed[0])
+		text_copy(dataset->changed, sizeof(dataset->changed), changed);
+	return dataset->changed[0] ? error_set(err, ERROR_SYSTEM, 0, "%s", dataset->changed) : 0;
+}
+
+int pair_look_again(struct pair *pair, bool contents, const struct cancel *cancel,
+		    struct error *err)
+{
+	json_t *request = message_object();
+	message_put_flag(request, "contents", contents);
+	message_put_text(request, "preserve", preserve_names[pair->study->settings.preserve]);
+	if (peer_ask(&pair->sides[XFER_SOURCE].peer, REQUEST_SOURCE, request, pair_pass_s(pair),
+		     cancel, err) < 0)
+		return -1;
+	return pair_hear_change(pair, err);
+}
+
 static json_t *dataset_request(const struct study *study)
 {
 	AUTO_TEXT seed = { 0 };
@@ -129,6 +151,7 @@ static json_t *dataset_request(const struct study *study)
 
 static void take_manifest(const json_t *object, struct pair_dataset *dataset)
 {
+	const char *digest = message_text(object, "digest");
 	dataset->totals = (struct manifest){
 		.count = (size_t)message_whole(object, "entries"),
 		.files = (uint64_t)message_whole(object, "files"),
@@ -138,7 +161,12 @@ static void take_manifest(const json_t *object, struct pair_dataset *dataset)
 		.empty_folders = message_flag(object, "empty_folders"),
 		.odd_names = message_flag(object, "odd_names"),
 	};
-	text_copy(dataset->digest, sizeof(dataset->digest), message_text(object, "digest"));
+	/* Made or read a second time, since its agent had to be started again. */
+	if (dataset->digest[0] && strcmp(dataset->digest, digest) != 0)
+		text_copy(
+			dataset->changed, sizeof(dataset->changed),
+			"the source changed: its agent was started again, and found another tree");
+	text_copy(dataset->digest, sizeof(dataset->digest), digest);
 	dataset->manifest_bytes = (uint64_t)message_whole(object, "manifest_bytes");
 }
 
@@ -156,7 +184,7 @@ static int make_dataset(struct pair *pair, const struct cancel *cancel, struct e
 	pair->dataset.in_place = message_flag(reply, "in_place");
 	pair->dataset.users_own = message_flag(reply, "users_own");
 	source->ready = true;
-	return 0;
+	return pair_hear_change(pair, err);
 }
 
 static json_t *at_offset(uint64_t offset)
@@ -268,6 +296,8 @@ int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *canc
 	pair->instances = 0;
 	if (call_both(pair, &question, cancel, err) < 0)
 		return error_wrap(err, "shares");
+	if (pair_hear_change(pair, err) < 0)
+		return -1;
 	for (int i = 0; i < 2; i++) {
 		struct pair_side *side = &pair->sides[i];
 		json_decref(side->roots);

@@ -16,6 +16,9 @@ struct pair_dataset {
 	char digest[MANIFEST_DIGEST_SIZE];
 	bool in_place, users_own;
 	uint64_t manifest_bytes;
+	/* What became of it since: then no copy of it can be right any more. "" as long as nothing
+	 * did. */
+	char changed[sizeof(((struct error *)0)->message)];
 };
 
 /* Which private SSH server a case needs. Another one is started only when these change. */
@@ -68,6 +71,12 @@ int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2]
 int pair_can_share(const struct pair *pair, uint64_t instances, struct error *err) MUST_CHECK;
 int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
 		struct error *err) MUST_CHECK;
+/* Looks whether the source still is what the manifest says: dataset.changed. contents: reads all
+ * files again, also those that look untouched. */
+int pair_look_again(struct pair *pair, bool contents, const struct cancel *cancel,
+		    struct error *err) MUST_CHECK;
+/* -1, with dataset.changed, if the source's last reply says so. */
+int pair_hear_change(struct pair *pair, struct error *err) MUST_CHECK;
 int pair_ssh(struct pair *pair, const struct pair_ssh_terms *terms, const struct cancel *cancel,
 	     struct error *err) MUST_CHECK;
 

@@ -18,6 +18,11 @@ static enum xfer_side other(enum xfer_side side)
 	return side == XFER_SOURCE ? XFER_SINK : XFER_SOURCE;
 }
 
+static bool moves_memory(const struct run *run)
+{
+	return transport_moves_memory(run->item->transport, run->item->options);
+}
+
 /* ---- getting ready ---- */
 
 /* What both halves of one pair are told; the driving one also learns where the other waits. */
@@ -84,10 +89,13 @@ static int ready_cache(const struct run *run, struct pair *pair, struct result *
 		       const struct cancel *cancel, struct error *err)
 {
 	struct peer *source = &pair->sides[XFER_SOURCE].peer;
-	const char *mode = cache_state_names[run->study->settings.cache];
 	json_t *request = message_object();
-	message_put_text(request, "mode", mode);
+	message_put_text(request, "mode", cache_state_names[run->study->settings.cache]);
+	message_put_flag(request, "look", !moves_memory(run));
+	message_put_text(request, "preserve", preserve_names[run->study->settings.preserve]);
 	if (peer_ask(source, REQUEST_CACHE, request, pair_pass_s(pair), cancel, err) < 0)
+		return -1;
+	if (!moves_memory(run) && pair_hear_change(pair, err) < 0)
 		return -1;
 	double resident = message_real_or(source->reply.json, "resident_pct", NAN);
 	if (!isnan(resident))
@@ -199,7 +207,7 @@ static int prove(const struct run *run, struct pair *pair, struct result *row,
 		 const struct cancel *cancel, struct error *err)
 {
 	struct peer *sink = &pair->sides[XFER_SINK].peer;
-	if (transport_moves_memory(run->item->transport, run->item->options)) {
+	if (moves_memory(run)) {
 		row->verified = VERIFIED_COUNT;
 		return 0;
 	}
@@ -215,12 +223,37 @@ static int prove(const struct run *run, struct pair *pair, struct result *row,
 static int run_pair(const struct run *run, struct pair *pair, struct result *row,
 		    const struct cancel *cancel, struct error *err)
 {
+	if (pair->dataset.changed[0] && !moves_memory(run))
+		return error_set(err, ERROR_SYSTEM, 0, "%s", pair->dataset.changed);
 	if (get_ready(run, pair, row, cancel, err) < 0 || run_halves(run, pair, cancel, err) < 0)
 		return -1;
 	run_row_measured(run, pair, row);
 	if (check_failure(pair, err) < 0)
 		return -1;
 	return prove(run, pair, row, cancel, err);
+}
+
+/* A copy is only what it should be if the source still is, and a tool is not to blame for a source
+ * that changed, or that cannot be read. A copy that is wrong leaves doubt of each file, and one
+ * that failed of those on a disk. Returns the run's own outcome, or -1 with what became of the
+ * source. */
+static int recheck_source(const struct run *run, struct pair *pair, int outcome,
+			  const struct cancel *cancel, struct error *err)
+{
+	struct error problem = { 0 };
+	const struct pair_side *source = &pair->sides[XFER_SOURCE];
+	enum error_kind kind = outcome < 0 ? err->kind : ERROR_NONE;
+	bool failed = kind == ERROR_TOOL || kind == ERROR_SYSTEM || kind == ERROR_PEER;
+	if (moves_memory(run) || !source->peer.alive || !source->ready ||
+	    pair->dataset.changed[0] || cancel_requested(cancel) || kind == ERROR_UNSUPPORTED ||
+	    kind == ERROR_UNAVAILABLE)
+		return outcome;
+	bool contents = kind == ERROR_INTEGRITY || (failed && !source->ram);
+	if (pair_look_again(pair, contents, cancel, &problem) == 0)
+		return outcome;
+	if (outcome == 0 || pair->dataset.changed[0])
+		*err = problem;
+	return -1;
 }
 
 /* Both halves forget the run, and its copies go. An agent that cannot is no longer trusted. */
@@ -244,7 +277,10 @@ void run_case(const struct run *run, struct result *rows, const struct cancel *c
 		struct error err = { 0 };
 		struct result *row = &rows[i];
 		run_row_describe(run, i, row);
-		int outcome = run_pair(run, &run->pairs[i], row, cancel, &err);
+		struct pair *pair = &run->pairs[i];
+		int outcome = run_pair(run, pair, row, cancel, &err);
+		outcome = recheck_source(run, pair, outcome, cancel, &err);
+		bool changed = outcome < 0 && pair->dataset.changed[0] && !moves_memory(run);
 		/* Whatever broke when the user said stop: stopping is the reason. */
 		if (outcome < 0 && cancel_requested(cancel))
 			error_set(&err, ERROR_CANCELLED, 0, "stopped on request");
@@ -254,7 +290,10 @@ void run_case(const struct run *run, struct result *rows, const struct cancel *c
 		if (outcome < 0)
 			run->pairs[i].ssh_ready = false;
 		if (outcome < 0) {
-			run_row_fail(run, i, &err, STATUS_FAILED, row);
+			run_row_fail(run, i, &err,
+				     changed && err.kind != ERROR_CANCELLED ? STATUS_INVALID
+									    : STATUS_FAILED,
+				     row);
 		} else if (run_row_implausible(row, &err) < 0) {
 			run_row_fail(run, i, &err, STATUS_INVALID, row);
 		} else {

@@ -9,7 +9,7 @@
 #include "harness/protocol/message.h"
 
 /* Another number for every change of what travels. */
-#define PROTOCOL_NUMBER 2
+#define PROTOCOL_NUMBER 3
 
 /* ---- what is carried ---- */
 
@@ -126,10 +126,12 @@ static const struct member manifest_members[] = {
 	NEEDS("manifest_bytes", WHOLE), END,
 };
 
+/* Here and below, changed: the source is no longer what the manifest says, and in which way. */
 static const struct member dataset_answer[] = {
 	NEEDS("in_place", FLAG),
 	NEEDS("users_own", FLAG),
 	OBJECT("manifest", manifest_members),
+	MAY("changed", TEXT),
 	END,
 };
 
@@ -153,12 +155,31 @@ static const struct member shares_question[] = {
 	END,
 };
 
-static const struct member shares_answer[] = { TEXTS("roots"), END };
+static const struct member shares_answer[] = { TEXTS("roots"), MAY("changed", TEXT), END };
 
-static const struct member cache_question[] = { WORD("mode", cache_modes), END };
+/* look: the source must be what it was. */
+static const struct member cache_question[] = {
+	WORD("mode", cache_modes),
+	NEEDS("look", FLAG),
+	WORD("preserve", preserve_names),
+	END,
+};
 
-/* Of a cold one. */
-static const struct member cache_answer[] = { MAY("resident_pct", REAL), END };
+/* resident_pct: of a cold one. */
+static const struct member cache_answer[] = {
+	MAY("resident_pct", REAL),
+	MAY("changed", TEXT),
+	END,
+};
+
+/* contents: read all of it, also what looks untouched. */
+static const struct member source_question[] = {
+	NEEDS("contents", FLAG),
+	WORD("preserve", preserve_names),
+	END,
+};
+
+static const struct member source_answer[] = { MAY("changed", TEXT), END };
 
 static const struct member ssh_key_answer[] = { NEEDS("public_key", TEXT), END };
 
@@ -254,7 +275,12 @@ static const struct member run_answer[] = {
 
 static const struct member verify_question[] = { WORD("preserve", preserve_names), END };
 
-static const struct member verify_answer[] = { NEEDS("bytes", WHOLE), END };
+/* data_bytes: of them, what is not in holes. */
+static const struct member verify_answer[] = {
+	NEEDS("bytes", WHOLE),
+	NEEDS("data_bytes", WHOLE),
+	END,
+};
 
 /* ---- the table ---- */
 
@@ -274,6 +300,8 @@ static const struct {
 	[REQUEST_SHARES] = { "shares", "cutting the dataset into shares", shares_question,
 			     shares_answer },
 	[REQUEST_CACHE] = { "cache", "getting the page cache ready", cache_question, cache_answer },
+	[REQUEST_SOURCE] = { "source", "looking at the source again", source_question,
+			     source_answer },
 	[REQUEST_SSH_KEY] = { "ssh-key", "making an SSH key", nothing, ssh_key_answer },
 	[REQUEST_SSH_SERVER] = { "ssh-server", "starting the private SSH server",
 				 ssh_server_question, ssh_server_answer },

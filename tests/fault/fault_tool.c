@@ -1,6 +1,9 @@
 /* A copy tool that can do wrong in every way a tool can. Its arguments are done one after the
  * other:
  *   copy FROM TO      copies what is in FROM into TO, with cp
+ *   link FROM TO      the same, but makes hard links
+ *   move PATTERN TO   moves what matches into TO
+ *   replace FROM TO   makes a symbolic link to FROM of the empty folder TO
  *   sleep S           sleeps
  *   burn S            burns so much CPU itself
  *   burn-child S      a child burns it, and is waited for
@@ -13,6 +16,8 @@
  *   remove PATTERN    removes the files that match
  *   litter PATTERN    makes a file in the folders that match
  *   flip PATTERN      changes one byte of the files that match
+ *   shut PATTERN      nobody may read the files that match
+ *   close FOLDER      nobody may write into it
  *   fill FOLDER       writes into it until the disk is full
  *   say TEXT          says that on standard error
  *   exit N            ends
@@ -26,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,13 +74,13 @@ static void wait_for(pid_t pid)
 		exit(9); /* it has said why */
 }
 
-static void copy(const char *from, const char *to)
+static void copy(const char *from, const char *to, const char *how)
 {
 	char inside[4096];
 	snprintf(inside, sizeof(inside), "%s/.", from);
 	pid_t pid = fork();
 	if (pid == 0) {
-		execlp("cp", "cp", "-rP", "--preserve=mode", inside, to, (char *)NULL);
+		execlp("cp", "cp", how, "--preserve=mode", inside, to, (char *)NULL);
 		_exit(127);
 	}
 	wait_for(pid);
@@ -158,6 +164,30 @@ static void for_matches(const char *pattern, void (*act)(const char *path))
 	globfree(&found);
 }
 
+static const char *move_to;
+
+static void move_one(const char *path)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		execlp("mv", "mv", path, move_to, (char *)NULL);
+		_exit(127);
+	}
+	wait_for(pid);
+}
+
+static void replace(const char *from, const char *to)
+{
+	if (rmdir(to) < 0 || symlink(from, to) < 0)
+		fail(to);
+}
+
+static void shut(const char *path)
+{
+	if (chmod(path, 0) < 0)
+		fail(path);
+}
+
 static void remove_file(const char *path)
 {
 	if (unlink(path) < 0)
@@ -219,15 +249,34 @@ static int is_first(const char *path)
 	return fd >= 0;
 }
 
+/* Words with two arguments. */
+static int act_on_two(char **words)
+{
+	if (strcmp(words[0], "copy") == 0)
+		copy(words[1], words[2], "-rP");
+	else if (strcmp(words[0], "link") == 0)
+		copy(words[1], words[2], "-rPl");
+	else if (strcmp(words[0], "replace") == 0)
+		replace(words[1], words[2]);
+	else if (strcmp(words[0], "move") == 0) {
+		move_to = words[2];
+		for_matches(words[1], move_one);
+	} else {
+		return 0;
+	}
+	return 3;
+}
+
 /* Returns how many arguments the word used, itself included. */
 static int act(char **words)
 {
 	const char *word = words[0];
 	const char *argument = words[1] ? words[1] : "";
+	int used = words[1] && words[2] ? act_on_two(words) : 0;
+	if (used)
+		return used;
 	if (strcmp(word, "hang") == 0)
 		hang();
-	else if (strcmp(word, "copy") == 0 && words[1] && words[2])
-		copy(argument, words[2]);
 	else if (strcmp(word, "sleep") == 0)
 		rest(atof(argument));
 	else if (strcmp(word, "burn") == 0)
@@ -246,6 +295,12 @@ static int act(char **words)
 		for_matches(argument, litter);
 	else if (strcmp(word, "flip") == 0)
 		for_matches(argument, flip);
+	else if (strcmp(word, "shut") == 0)
+		for_matches(argument, shut);
+	else if (strcmp(word, "close") == 0 && chmod(argument, 0500) < 0)
+		fail(argument);
+	else if (strcmp(word, "close") == 0)
+		return 2;
 	else if (strcmp(word, "fill") == 0)
 		fill(argument);
 	else if (strcmp(word, "say") == 0)
@@ -256,7 +311,7 @@ static int act(char **words)
 		listen_once(argument);
 	else
 		fail(word);
-	return strcmp(word, "copy") == 0 ? 3 : 2;
+	return 2;
 }
 
 int main(int argc, char **argv)

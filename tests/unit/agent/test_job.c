@@ -175,7 +175,7 @@ static void test_failures(void **state)
 		int code;
 		const char *message;
 	} cases[] = {
-		{ fail_well, NULL, ERROR_INTEGRITY, 42, "test: a byte is wrong" },
+		{ fail_well, NULL, ERROR_INTEGRITY, 42, "a byte is wrong" },
 		{ fail_silently, NULL, ERROR_SYSTEM, 0, "test: failed without saying why" },
 		{ crash, &abort_signal, ERROR_SYSTEM, 0,
 		  "test: the process died: killed by SIGABRT" },

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -297,6 +298,9 @@ static void test_save_and_load(void **state)
 	struct manifest saved = sample();
 	struct manifest loaded = { 0 };
 	struct error error = { 0 };
+	saved.root_mode = S_IFDIR | 0751;
+	for (size_t i = 0; i < saved.count; i++)
+		saved.entries[i].linked = saved.entries[i].type == MANIFEST_FILE && i % 2;
 	if (manifest_save(&saved, "m", &error) < 0 || manifest_load(&loaded, "m", &error) < 0)
 		fail_msg("%s", error.message);
 	assert_int_equal(loaded.count, saved.count);
@@ -306,6 +310,7 @@ static void test_save_and_load(void **state)
 		assert_string_equal(a->path, b->path);
 		assert_int_equal(a->type, b->type);
 		assert_int_equal(a->mode, b->mode);
+		assert_int_equal(a->linked, b->linked);
 		assert_int_equal(a->size_bytes, b->size_bytes);
 		assert_int_equal(a->hole_bytes, b->hole_bytes);
 		assert_true(a->mtime_s == b->mtime_s);
@@ -315,6 +320,7 @@ static void test_save_and_load(void **state)
 			assert_string_equal(a->target, b->target);
 	}
 	assert_int_equal(loaded.bytes, saved.bytes);
+	assert_int_equal(loaded.root_mode, saved.root_mode);
 	assert_true(loaded.empty_folders);
 	manifest_free(&saved);
 	manifest_free(&loaded);
@@ -375,7 +381,7 @@ static void test_parse_refuses_damage(void **state)
 	assert_int_equal(manifest_parse(&manifest, bytes, count + 1, &error), -1);
 	static const size_t header[] = {
 		0, 7, 8, 11, 12, 16, 23
-	}; /* magic, version, zero, count */
+	}; /* magic, version, root's mode, count */
 	for (size_t i = 0; i < ARRAY_SIZE(header); i++) {
 		bytes[header[i]] ^= 0x40;
 		assert_int_equal(manifest_parse(&manifest, bytes, count, &error), -1);

@@ -139,7 +139,8 @@ static void test_answers_that_are_none(void **state)
 static void test_no_stale_reply(void **state)
 {
 	(void)state;
-	const struct script script = { .json = "{\"bytes\": 7}", .at_once = true };
+	const struct script script = { .json = "{\"bytes\": 7, \"data_bytes\": 7}",
+				       .at_once = true };
 	for (int dead = 0; dead < 2; dead++) {
 		struct error err = { 0 };
 		struct peer peers[] = { start(XFER_SINK, &script), start(XFER_SOURCE, &script) };

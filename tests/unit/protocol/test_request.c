@@ -181,7 +181,7 @@ static void test_answers(void **state)
 		const char *json, *message; /* NULL: it is right */
 	} cases[] = {
 		{ REQUEST_BYE, "{}", NULL },
-		{ REQUEST_VERIFY, "{\"bytes\": 0}", NULL },
+		{ REQUEST_VERIFY, "{\"bytes\": 0, \"data_bytes\": 0}", NULL },
 		{ REQUEST_CACHE, "{}", NULL },
 		{ REQUEST_CACHE, "{\"resident_pct\": 3}", NULL },
 		{ REQUEST_CACHE, "{\"resident_pct\": \"3\"}",
