@@ -21,7 +21,7 @@ struct directory_options {
 
 static const struct option_def directory_table[] = {
 	{ .name = "path",
-	  .type = OPTION_LIST, /* a path may have commas */
+	  .type = OPTION_TEXT,
 	  .offset = offsetof(struct directory_options, path),
 	  .fallback = "",
 	  .help = "the folder whose contents are the dataset (required)" },

@@ -89,7 +89,7 @@ const struct option_def multi_option_defs[] = {
 	  .fallback = "0",
 	  .unit = "bit/s",
 	  .max = 1e15,
-	  .help = "limit of all connections together, such as 1e9; 0 is none" },
+	  .help = "limit of all connections together, such as 1Gbit/s; 0 is none" },
 	SOCKET_OPTION_ROWS(struct multi_options),
 	{ .name = NULL },
 };

@@ -12,6 +12,7 @@
 #define SECTION_MAX 48
 /* Far more than anyone writes by hand. */
 #define ENTRIES_MAX 20000
+#define BLANKS      " \t\r\n\v\f"
 
 /* One pass over the file. The library tells neither line numbers nor continuation lines nor cuts
  * nor sections without keys: they are seen where it fetches its lines. */
@@ -66,10 +67,32 @@ static size_t section_of(struct reader *reader, const char *name)
 	return file->sections_count++;
 }
 
-/* A section that has no keys is a section all the same. */
+static void begin_section(struct reader *reader, const char *name)
+{
+	size_t known = reader->file->sections_count;
+	size_t index = section_of(reader, name);
+	reader->open = false;
+	if (index == known)
+		return;
+	AUTO_TEXT message = { 0 };
+	text_addf(&message, "there is a section [%s] already, in line %u", name,
+		  reader->file->sections[index].line);
+	fail(reader, text_string(&message));
+}
+
+/* Nothing, blanks or a remark. */
+static bool says_nothing(const char *string)
+{
+	const char *text = string + strspn(string, BLANKS);
+	return !*text || ((*text == ';' || *text == '#') && text > string);
+}
+
+/* A section that has no keys is a section all the same. What stands behind its bracket the library
+ * leaves out without a word. */
 static void see_section(struct reader *reader, const char *line)
 {
 	char name[SECTION_MAX + 2];
+	line += strspn(line, BLANKS);
 	const char *close = line[0] == '[' ? strchr(line, ']') : NULL;
 	if (!close)
 		return;
@@ -80,8 +103,21 @@ static void see_section(struct reader *reader, const char *line)
 	}
 	memcpy(name, line + 1, length);
 	name[length] = '\0';
-	section_of(reader, name);
-	reader->open = false;
+	if (!says_nothing(close + 1)) {
+		const char *behind = close + 1 + strspn(close + 1, BLANKS);
+		AUTO_TEXT message = { 0 };
+		text_addf(&message, "text behind [%s]: put '%.*s' into a line of its own", name,
+			  (int)strcspn(behind, "\r\n"), behind);
+		fail(reader, text_string(&message));
+	}
+	begin_section(reader, name);
+}
+
+/* Programs take them for line ends, or for nothing: this one does not guess. */
+static bool has_stray_return(const char *line, size_t length)
+{
+	const char *mark = memchr(line, '\r', length);
+	return mark && mark + 1 < line + length && mark[1] != '\n';
 }
 
 static char *fetch_line(char *to, int size, void *stream)
@@ -95,6 +131,11 @@ static char *fetch_line(char *to, int size, void *stream)
 	const char *newline = memchr(start, '\n', left);
 	size_t length = newline ? (size_t)(newline - start) + 1 : left;
 	reader->next = start + length;
+	if (has_stray_return(start, length)) {
+		fail(reader, "a carriage return inside a line: lines end with a line feed, which "
+			     "may have one before it");
+		return NULL;
+	}
 	if (length + 1 > (size_t)size) {
 		AUTO_TEXT message = { 0 };
 		text_addf(&message,
@@ -109,8 +150,9 @@ static char *fetch_line(char *to, int size, void *stream)
 	}
 	memcpy(to, start, length);
 	to[length] = '\0';
-	reader->continues = isspace((unsigned char)to[0]) && to[strspn(to, " \t\r\n\v\f")];
-	see_section(reader, to);
+	reader->continues = isspace((unsigned char)to[0]) && to[strspn(to, BLANKS)];
+	if (!(reader->continues && reader->open))
+		see_section(reader, to);
 	return reader->failed ? NULL : to;
 }
 
@@ -153,6 +195,8 @@ static int on_value(void *user, const char *section, const char *key, const char
 	AUTO_TEXT text = { 0 };
 	bool continues = reader->continues && reader->open;
 	reader->open = true;
+	if (!*key)
+		return fail(reader, "a value without a key");
 	if (entry && !continues) {
 		text_addf(&text, "'%s' is already set in line %u", key, entry->line);
 		return fail(reader, text_string(&text));

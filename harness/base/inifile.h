@@ -1,6 +1,7 @@
 /* INI files (study and tool files) as data: sections, keys, values, and the line of each, for
  * errors that name it. Lines whose first byte is blank continue the value before.
- * Remarks: lines that start with ; or #, also after blanks; and what follows a ; that has a blank
+ * A section stands alone in its line, and once in a file. Nothing that is written is left out but
+ * remarks: lines that start with ; or #, also after blanks; and what follows a ; that has a blank
  * before it, also within quotes. Another # belongs to the value. */
 #ifndef LINEFILL_BASE_INIFILE_H
 #define LINEFILL_BASE_INIFILE_H

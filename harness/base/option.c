@@ -7,6 +7,9 @@
 
 #include "harness/base/cleanup.h"
 
+/* Of the smallest that anyone means. */
+#define NUMBER_PLACES_MAX 40
+
 static void *value_at(const struct option_def *def, void *values)
 {
 	return (char *)values + def->offset;
@@ -94,6 +97,33 @@ static int set_choice(const struct option_def *def, int *choice, const char *val
 			 text_string(&known));
 }
 
+char *option_tidy(const struct option_def *def, const char *value)
+{
+	AUTO_TEXT tidy = { 0 };
+	if (def->type != OPTION_LIST)
+		text_add(&tidy, value);
+	while (def->type == OPTION_LIST && *value) {
+		size_t blanks = strspn(value, " \t");
+		bool inside = tidy.length && tidy.data[tidy.length - 1] != ',' && value[blanks] &&
+			      value[blanks] != ',';
+		if (blanks && inside)
+			text_add(&tidy, " ");
+		value += blanks;
+		text_add_bytes(&tidy, value, *value != '\0');
+		value += *value != '\0';
+	}
+	char *taken = text_take(&tidy);
+	return taken ? taken : calloc(1, 1);
+}
+
+bool option_is_swept(const struct option_def *def, const char *value)
+{
+	if (!def || def->type == OPTION_TEXT)
+		return false;
+	AUTO_FREE char *tidy = option_tidy(def, value);
+	return tidy && strpbrk(tidy, " \t");
+}
+
 static int set_text(const struct option_def *def, char *to, const char *value, struct error *err)
 {
 	if (strlen(value) >= OPTION_TEXT_SIZE)
@@ -103,21 +133,62 @@ static int set_text(const struct option_def *def, char *to, const char *value, s
 	return 0;
 }
 
+static int set_list(const struct option_def *def, char *to, const char *value, struct error *err)
+{
+	AUTO_FREE char *list = option_tidy(def, value);
+	if (!list)
+		abort();
+	if (strpbrk(list, " \t"))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "%s = %s: one list is expected here, its names joined by commas",
+				 def->name, value);
+	for (char *mark = list; *mark; mark++)
+		if (*mark == '+' && mark > list)
+			*mark = ',';
+	return set_text(def, to, list, err);
+}
+
+static bool has_unit(const struct option_def *def, const char *unit)
+{
+	return def->type == OPTION_NUMBER && def->unit && strcmp(def->unit, unit) == 0;
+}
+
+static int no_number(const struct option_def *def, const char *value, struct error *err)
+{
+	const char *wanted = def->type == OPTION_SIZE    ? "a size such as 64KiB or 10MB"
+			     : def->type == OPTION_COUNT ? "a whole number"
+			     : has_unit(def, "s")        ? "a time such as 90, 1.5s, 5m or 2h"
+			     : has_unit(def, "bit/s")    ? "a rate such as 100Mbit/s or 10Gbit/s"
+							 : "a number";
+	bool says_unit = def->type == OPTION_SIZE || has_unit(def, "s") || has_unit(def, "bit/s");
+	bool adds_unit = def->unit && !says_unit;
+	return error_set(err, ERROR_CONFIG, 0, "%s = %s: %s is expected%s%s", def->name, value,
+			 wanted, adds_unit ? ", in " : "", adds_unit ? def->unit : "");
+}
+
+/* 256 of what? Most often of something larger. */
+static bool lacks_unit(const struct option_def *def, const char *value, uint64_t bytes)
+{
+	return def->type == OPTION_SIZE && bytes > 0 && bytes < 1024 &&
+	       value[strlen(value) - 1] != 'B';
+}
+
 static int set_number(const struct option_def *def, void *to, const char *value, struct error *err)
 {
 	uint64_t whole = 0;
 	double real = 0;
 	bool parsed = def->type == OPTION_SIZE    ? text_to_bytes(value, &whole)
 		      : def->type == OPTION_COUNT ? text_to_u64(value, &whole)
-						  : text_to_double(value, &real);
+		      : has_unit(def, "s")        ? text_to_seconds(value, &real)
+		      : has_unit(def, "bit/s")    ? text_to_bits_per_s(value, &real)
+						  : text_to_number(value, &real);
 	if (!parsed)
-		return error_set(err, ERROR_CONFIG, 0, "%s = %s: %s is expected%s%s", def->name,
-				 value,
-				 def->type == OPTION_SIZE    ? "a size such as 64KiB or 10MB"
-				 : def->type == OPTION_COUNT ? "a whole number"
-							     : "a number",
-				 def->unit && def->type != OPTION_SIZE ? ", in " : "",
-				 def->unit && def->type != OPTION_SIZE ? def->unit : "");
+		return no_number(def, value, err);
+	if (lacks_unit(def, value, whole))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "%s = %s: of bytes? Below 1 KiB a size needs its unit: %sB, %sKiB "
+				 "or %sMiB",
+				 def->name, value, value, value, value);
 	if (!in_range(def, def->type == OPTION_NUMBER ? real : (double)whole))
 		return out_of_range(def, value, err);
 	if (def->type == OPTION_NUMBER)
@@ -137,8 +208,9 @@ static int set_value(const struct option_def *def, void *values, const char *val
 	case OPTION_CHOICE:
 		return set_choice(def, to, value, err);
 	case OPTION_TEXT:
-	case OPTION_LIST:
 		return set_text(def, to, value, err);
+	case OPTION_LIST:
+		return set_list(def, to, value, err);
 	case OPTION_COUNT:
 	case OPTION_SIZE:
 	case OPTION_NUMBER:
@@ -164,12 +236,16 @@ int option_set(const struct option_def *defs, void *values, const char *key, con
 	return set_value(def, values, value, err);
 }
 
-/* True if "name=" of a known option starts here: what ends a LIST value. */
+/* True if "name=" of a known option, or a flag alone, starts here: what ends a TEXT or a LIST. */
 static bool starts_known_key(const struct option_def *defs, const char *string)
 {
+	string += strspn(string, " \t");
 	for (const struct option_def *def = defs; def && def->name; def++) {
 		size_t length = strlen(def->name);
-		if (strncmp(string, def->name, length) == 0 && string[length] == '=')
+		if (strncmp(string, def->name, length) != 0)
+			continue;
+		const char *next = string + length + strspn(string + length, " \t");
+		if (*next == '=' || (def->type == OPTION_FLAG && (!*next || *next == ',')))
 			return true;
 	}
 	return false;
@@ -184,10 +260,12 @@ static char *item_end(const struct option_def *defs, char *string)
 		return string + strlen(string);
 	if (!equals || equals > comma)
 		return comma;
-	*equals = '\0';
-	const struct option_def *def = option_find(defs, string);
-	*equals = '=';
-	while (def && def->type == OPTION_LIST && comma && !starts_known_key(defs, comma + 1))
+	AUTO_FREE char *key = strndup(string, (size_t)(equals - string));
+	if (!key)
+		abort();
+	const struct option_def *def = option_find(defs, text_trim(key));
+	bool whole = def && (def->type == OPTION_LIST || def->type == OPTION_TEXT);
+	while (whole && comma && !starts_known_key(defs, comma + 1))
 		comma = strchr(comma + 1, ',');
 	return comma ? comma : string + strlen(string);
 }
@@ -203,9 +281,12 @@ char *option_next(const struct option_def *defs, char **rest, char **value)
 		char *equals = strchr(item, '=');
 		if (equals)
 			*equals = '\0';
-		*value = equals ? text_trim(equals + 1) : yes;
 		char *key = text_trim(item);
-		if (*key)
+		const struct option_def *def = option_find(defs, key);
+		*value = equals                            ? text_trim(equals + 1)
+			 : def && def->type == OPTION_FLAG ? yes
+							   : NULL;
+		if (*key || equals)
 			return key;
 	}
 	return NULL;
@@ -219,9 +300,13 @@ int option_set_all(const struct option_def *defs, void *values, const char *stri
 	if (!copy)
 		abort();
 	char *rest = copy;
-	for (char *key; (key = option_next(defs, &rest, &value));)
-		if (option_set(defs, values, key, value, err) < 0)
+	for (char *key; (key = option_next(defs, &rest, &value));) {
+		if (!value && option_find(defs, key))
+			return error_set(err, ERROR_CONFIG, 0, "'%s' needs a value: %s=...", key,
+					 key);
+		if (option_set(defs, values, key, value ? value : "", err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -231,20 +316,21 @@ static void size_text(uint64_t bytes, struct text *out)
 {
 	static const char *const units[] = { "", "KiB", "MiB", "GiB", "TiB" };
 	size_t unit = 0;
+	bool small = bytes > 0 && bytes < 1024;
 	while (bytes && bytes % 1024 == 0 && unit + 1 < ARRAY_SIZE(units)) {
 		bytes /= 1024;
 		unit++;
 	}
-	text_addf(out, "%llu%s", (unsigned long long)bytes, units[unit]);
+	text_addf(out, "%llu%s", (unsigned long long)bytes, small ? "B" : units[unit]);
 }
 
-/* As short as can be, and read back to the same number. */
+/* As short as can be, and read back to the same number: so without an exponent. */
 static void number_text(double number, struct text *out)
 {
-	char text[32];
+	char text[400];
 	double again = 0;
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, number);
+	for (int places = 0; places <= NUMBER_PLACES_MAX; places++) {
+		snprintf(text, sizeof(text), "%.*f", places, number);
 		if (text_to_double(text, &again) && again == number)
 			break;
 	}

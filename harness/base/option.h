@@ -17,11 +17,13 @@
 enum option_type {
 	OPTION_FLAG,   /* bool: yes, no, on, off, true, false, 1, 0 */
 	OPTION_COUNT,  /* uint64_t within [min, max] */
-	OPTION_SIZE,   /* uint64_t bytes, "64KiB", within [min, max] */
-	OPTION_NUMBER, /* double within [min, max] */
+	OPTION_SIZE,   /* uint64_t bytes, "64KiB", within [min, max]; below 1 KiB with its unit */
+	OPTION_NUMBER, /* double within [min, max]; where unit is "s" also "250ms", "5m",
+			  "2h", where it is "bit/s" also "10Gbit/s" */
 	OPTION_CHOICE, /* int: index into choices */
-	OPTION_TEXT,   /* char[OPTION_TEXT_SIZE]; "" is none */
-	OPTION_LIST,   /* the same, but commas belong to the value */
+	OPTION_TEXT,   /* char[OPTION_TEXT_SIZE], blanks, commas and all; "" is none */
+	OPTION_LIST,   /* the same, of names without blanks; written "a,b", "a, b" or "a+b", kept as
+			  "a,b". A + at the start is part of the first name. */
 };
 
 struct option_def {
@@ -46,13 +48,17 @@ int option_defaults(const struct option_def *defs, void *values, struct error *e
  * one. */
 int option_set(const struct option_def *defs, void *values, const char *key, const char *value,
 	       struct error *err) MUST_CHECK;
-/* "key=value,key=value". A flag may stand alone. For a LIST the commas up to the next "known-key="
- * belong to the value. */
+/* "key=value,key=value". A flag may stand alone. In a TEXT or a LIST the commas up to the next
+ * known option belong to the value. */
 int option_set_all(const struct option_def *defs, void *values, const char *string,
 		   struct error *err) MUST_CHECK;
 /* The next "key=value" of such a string, cut up in place: *rest moves on, *value is "yes" for a
- * lone flag. NULL at the end. */
+ * lone flag and NULL for another lone word. NULL at the end. */
 char *option_next(const struct option_def *defs, char **rest, char **value);
+/* A list without the blanks beside its commas; anything else as it is. The caller frees. */
+char *option_tidy(const struct option_def *def, const char *value);
+/* Is the value, as written, several of them, separated by blanks? def may be NULL. */
+bool option_is_swept(const struct option_def *def, const char *value);
 /* The row of that name, or NULL. */
 const struct option_def *option_find(const struct option_def *defs, const char *name);
 /* One value as a user would write it. */

@@ -10,6 +10,8 @@
 
 #include "harness/base/cleanup.h"
 
+#define DIGITS "0123456789"
+
 static void text_reserve(struct text *text, size_t more)
 {
 	size_t need = text->length + more + 1;
@@ -155,41 +157,103 @@ bool text_to_double(const char *string, double *value)
 	char *end = NULL;
 	errno = 0;
 	double number = strtod(string, &end);
-	if (errno || end == string || *end || !isfinite(number))
+	if (errno || end == string || *end || !isfinite(number) || strpbrk(string, "xX"))
 		return false;
 	*value = number;
 	return true;
 }
 
-static const struct {
+struct unit {
 	const char *suffix;
 	double factor;
-} byte_units[] = {
-	{ "", 1 },       { "B", 1 },        { "K", 0x1p10 },   { "M", 0x1p20 },   { "G", 0x1p30 },
-	{ "T", 0x1p40 }, { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 },
-	{ "kB", 1e3 },   { "KB", 1e3 },     { "MB", 1e6 },     { "GB", 1e9 },     { "TB", 1e12 },
 };
+
+/* "12", "1.5", ".5": how many bytes of the string, 0 for none. */
+static size_t number_length(const char *string)
+{
+	size_t whole = strspn(string, DIGITS);
+	size_t part = string[whole] == '.' ? strspn(string + whole + 1, DIGITS) : 0;
+	return whole + (part ? part + 1 : 0);
+}
+
+/* units ends with a NULL suffix. *unit is the one that was found; no unit is one, too. */
+static bool number_with_unit(const char *string, const struct unit *units, double *number,
+			     const struct unit **unit)
+{
+	char digits[64];
+	size_t length = number_length(string);
+	if (length == 0 || length >= sizeof(digits))
+		return false;
+	memcpy(digits, string, length);
+	digits[length] = '\0';
+	*number = strtod(digits, NULL);
+	const char *suffix = string + length + strspn(string + length, " ");
+	if (!*suffix && string[length])
+		return false;
+	for (*unit = units; (*unit)->suffix; ++*unit)
+		if (strcmp(suffix, (*unit)->suffix) == 0)
+			return true;
+	return false;
+}
+
+bool text_to_number(const char *string, double *value)
+{
+	static const struct unit none[] = { { "", 1 }, { NULL, 0 } };
+	const struct unit *unit = NULL;
+	double number = 0;
+	if (!number_with_unit(string, none, &number, &unit))
+		return false;
+	*value = number;
+	return true;
+}
 
 bool text_to_bytes(const char *string, uint64_t *value)
 {
+	static const struct unit units[] = {
+		{ "", 1 },         { "B", 1 },        { "K", 0x1p10 },   { "M", 0x1p20 },
+		{ "G", 0x1p30 },   { "T", 0x1p40 },   { "KiB", 0x1p10 }, { "MiB", 0x1p20 },
+		{ "GiB", 0x1p30 }, { "TiB", 0x1p40 }, { "kB", 1e3 },     { "KB", 1e3 },
+		{ "MB", 1e6 },     { "GB", 1e9 },     { "TB", 1e12 },    { NULL, 0 },
+	};
+	const struct unit *unit = NULL;
+	double number = 0;
 	if (text_to_u64(string, value))
 		return true;
-	if (!isdigit((unsigned char)string[0]))
+	if (!number_with_unit(string, units, &number, &unit))
 		return false;
-	char *end = NULL;
-	double number = strtod(string, &end);
-	while (*end == ' ')
-		end++;
-	for (size_t i = 0; i < ARRAY_SIZE(byte_units); i++) {
-		if (strcmp(end, byte_units[i].suffix) != 0)
-			continue;
-		double bytes = number * byte_units[i].factor;
-		if (!(bytes >= 0 && bytes < 0x1p63))
-			return false;
-		*value = (uint64_t)(bytes + 0.5);
-		return true;
-	}
-	return false;
+	double bytes = number * unit->factor;
+	if (!(bytes < 0x1p63) || (unit->factor == 1 && bytes != floor(bytes)))
+		return false;
+	*value = (uint64_t)(bytes + 0.5);
+	return true;
+}
+
+bool text_to_seconds(const char *string, double *value)
+{
+	static const struct unit units[] = {
+		{ "", 1 },     { "s", 1 },    { "ms", 1e-3 }, { "m", 60 },
+		{ "min", 60 }, { "h", 3600 }, { NULL, 0 },
+	};
+	const struct unit *unit = NULL;
+	double number = 0;
+	if (!number_with_unit(string, units, &number, &unit))
+		return false;
+	*value = unit->factor < 1 ? number / 1000 : number * unit->factor;
+	return true;
+}
+
+bool text_to_bits_per_s(const char *string, double *value)
+{
+	static const struct unit units[] = {
+		{ "", 1 },         { "bit/s", 1 },    { "k", 1e3 },      { "M", 1e6 }, { "G", 1e9 },
+		{ "kbit/s", 1e3 }, { "Mbit/s", 1e6 }, { "Gbit/s", 1e9 }, { NULL, 0 },
+	};
+	const struct unit *unit = NULL;
+	double number = 0;
+	if (!number_with_unit(string, units, &number, &unit))
+		return false;
+	*value = number * unit->factor;
+	return true;
 }
 
 const char *text_from_bytes(char *to, size_t size, uint64_t bytes)

@@ -39,10 +39,18 @@ char *text_trim(char *string);
 /* Range-checked, whole-string parsers; they return false and leave *value alone when the string
  * does not fit. */
 bool text_to_u64(const char *string, uint64_t *value);
+/* As programs write it: with a sign and an exponent, if they like; never hexadecimal. */
 bool text_to_double(const char *string, double *value);
-/* "64KiB", "1.5 GiB", "10MB", "4096": binary for KiB MiB GiB TiB (and K M G T alone), decimal for
- * kB MB GB TB. */
+/* What users write is one grammar everywhere: decimal digits, where a part is possible with a point
+ * among them; no sign, no exponent, no 0x; then the unit, with or without a blank before it. */
+bool text_to_number(const char *string, double *value);
+/* "64KiB", "1.5 GiB", "10MB", "4096B", "4096": binary for KiB MiB GiB TiB (and K M G T alone),
+ * decimal for kB MB GB TB. Bytes are whole. */
 bool text_to_bytes(const char *string, uint64_t *value);
+/* "90", "90s", "1.5 s", "250ms", "5m", "5min", "2h". */
+bool text_to_seconds(const char *string, double *value);
+/* "1000000", "2.5Gbit/s", "100 Mbit/s", "10G": decimal. */
+bool text_to_bits_per_s(const char *string, double *value);
 /* "4.0 KiB", "1.2 GiB" ...; returns to. */
 const char *text_from_bytes(char *to, size_t size, uint64_t bytes);
 

@@ -5,7 +5,7 @@
 #include "harness/base/text.h"
 #include "transports/tool/tool_build.h"
 
-/* A type that options have only in a tool file: a list that stands for several words. */
+/* A type that options have only in a tool file: a text that stands for several words. */
 #define WORDS_TYPE (OPTION_LIST + 1)
 
 static const char *option_text(const struct tool_raw_option *raw, enum tool_option_key key,
@@ -25,7 +25,7 @@ static int take_bound(const struct tool_builder *builder, const struct tool_raw_
 	uint64_t bytes = 0;
 	if (type == OPTION_SIZE && text_to_bytes(value->text, &bytes))
 		*bound = (double)bytes;
-	else if (type == OPTION_SIZE || !text_to_double(value->text, bound))
+	else if (type == OPTION_SIZE || !text_to_number(value->text, bound))
 		return tool_build_fail(builder, value->line, "a number is expected");
 	return 0;
 }
@@ -78,7 +78,7 @@ static int take_option(const struct tool_builder *builder, const struct tool_raw
 	int type = tool_build_choice(builder, &raw->values[TOOL_OPTION_TYPE], types, 0);
 	option->split = type == WORDS_TYPE;
 	if (option->split)
-		type = OPTION_LIST;
+		type = OPTION_TEXT;
 	if (type < 0 || check_option_keys(builder, raw, (enum option_type)type) < 0)
 		return -1;
 	def->type = (enum option_type)type;

@@ -112,6 +112,9 @@ static int room_of(struct tool_raw *raw, const struct inifile *file,
 				       .lines = true };
 		return 0;
 	}
+	if (!section->name[0])
+		return fail(file, section->line,
+			    "a key stands before any section: put a line [tool] above it", err);
 	char word[TOOL_NAME_MAX];
 	text_copy(word, sizeof(word), section->name);
 	word[strcspn(word, " ")] = '\0';

@@ -18,6 +18,7 @@ struct values {
 	int cipher;
 	char note[OPTION_TEXT_SIZE];
 	char macs[OPTION_TEXT_SIZE];
+	double wait_s;
 };
 
 static const char *const ciphers[] = { "none", "aes", "chacha", NULL };
@@ -66,6 +67,13 @@ static const struct option_def table[] = {
 	  .offset = offsetof(struct values, macs),
 	  .fallback = "",
 	  .help = "a list" },
+	{ .name = "wait",
+	  .type = OPTION_NUMBER,
+	  .offset = offsetof(struct values, wait_s),
+	  .fallback = "1m",
+	  .unit = "s",
+	  .max = 3600,
+	  .help = "patience" },
 	{ 0 },
 };
 
@@ -99,11 +107,22 @@ static void test_errors(void **state)
 		{ "zzzzzzzzz", "1",
 		  "unknown option 'zzzzzzzzz': known are fast, streams, buffer, rate, cipher, "
 		  "note, "
-		  "macs" },
+		  "macs, wait" },
 		{ "streams", "0", "streams = 0 is out of range: 1 to 64" },
 		{ "streams", "65", "streams = 65 is out of range: 1 to 64" },
 		{ "streams", "many", "streams = many: a whole number is expected" },
-		{ "buffer", "1", "buffer = 1 is out of range: at least 4096" },
+		{ "buffer", "1B", "buffer = 1B is out of range: at least 4096" },
+		{ "buffer", "0x10000",
+		  "buffer = 0x10000: a size such as 64KiB or 10MB is expected" },
+		{ "buffer", "64",
+		  "buffer = 64: of bytes? Below 1 KiB a size needs its unit: 64B, 64KiB or 64MiB" },
+		{ "rate", "0x1", "rate = 0x1: a number is expected, in Gbit/s" },
+		{ "rate", "1e1", "rate = 1e1: a number is expected, in Gbit/s" },
+		{ "wait", "5 minutes",
+		  "wait = 5 minutes: a time such as 90, 1.5s, 5m or 2h is expected" },
+		{ "wait", "2h", "wait = 2h is out of range: 0 to 3600 s" },
+		{ "macs", "a b",
+		  "macs = a b: one list is expected here, its names joined by commas" },
 		{ "buffer", "x", "buffer = x: a size such as 64KiB or 10MB is expected" },
 		{ "rate", "101", "rate = 101 is out of range: 0 to 100 Gbit/s" },
 		{ "rate", "x", "rate = x: a number is expected, in Gbit/s" },
@@ -150,16 +169,47 @@ static void test_set_all(void **state)
 	struct values values = defaults();
 	struct error err = { 0 };
 	assert_int_equal(option_set_all(table, &values,
-					" fast , streams = 8,macs=a,b,c,cipher=none,,note=x=y ",
+					" fast , streams = 8,macs=a,b,c,cipher=none,,note=x=y,z ",
 					&err),
 			 0);
 	assert_true(values.fast);
 	assert_int_equal(values.streams, 8);
 	assert_string_equal(values.macs, "a,b,c");
 	assert_int_equal(values.cipher, 0);
-	assert_string_equal(values.note, "x=y");
+	assert_string_equal(values.note, "x=y,z");
+	assert_int_equal(option_set_all(table, &values, "note=a,fast,macs=b,fast", &err), 0);
+	assert_string_equal(values.note, "a");
+	assert_string_equal(values.macs, "b");
 	assert_int_equal(option_set_all(table, &values, "", &err), 0);
 	assert_int_equal(option_set_all(table, &values, "streams=8,nonsense=1", &err), -1);
+	assert_int_equal(option_set_all(table, &values, "streams=8,=1", &err), -1);
+	assert_int_equal(option_set_all(table, &values, "note", &err), -1);
+	assert_string_equal(err.message, "'note' needs a value: note=...");
+}
+
+/* However it is written, it is kept in one form. */
+static void test_lists(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *written, *kept;
+	} cases[] = {
+		{ "a", "a" },         { "a,b", "a,b" },   { "a, b", "a,b" }, { "a ,\tb", "a,b" },
+		{ "a+b+c", "a,b,c" }, { "+a+b", "+a,b" }, { "", "" },        { " a ", "a" },
+	};
+	static const char *const several[] = { "a b", "a,b c", "a , b c+d" };
+	const struct option_def *def = option_find(table, "macs");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct values values = defaults();
+		assert_int_equal(option_set(table, &values, "macs", cases[i].written, NULL), 0);
+		assert_string_equal(values.macs, cases[i].kept);
+		assert_false(option_is_swept(def, cases[i].written));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(several); i++)
+		assert_true(option_is_swept(def, several[i]));
+	assert_true(option_is_swept(option_find(table, "streams"), "1 2"));
+	assert_false(option_is_swept(option_find(table, "note"), "1 2"));
+	assert_false(option_is_swept(NULL, "1 2"));
 }
 
 static void test_format_reads_back(void **state)
@@ -171,6 +221,7 @@ static void test_format_reads_back(void **state)
 		"streams=64,buffer=1MiB",
 		"buffer=4097,rate=1.25",
 		"cipher=chacha,note=word,macs=a,b,c",
+		"note=two words, and a comma,macs=+a,b,wait=0.00001",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
 		struct values values = defaults();
@@ -235,13 +286,10 @@ static void test_bad_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_flag_words),
-		cmocka_unit_test(test_set_all),
-		cmocka_unit_test(test_format_reads_back),
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_flag_words), cmocka_unit_test(test_set_all),
+		cmocka_unit_test(test_lists),      cmocka_unit_test(test_format_reads_back),
+		cmocka_unit_test(test_plain),      cmocka_unit_test(test_help),
 		cmocka_unit_test(test_bad_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

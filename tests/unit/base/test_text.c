@@ -123,11 +123,72 @@ static void test_reals(void **state)
 		{ "0", true, 0 },     { "-1.5", true, -1.5 }, { ".5", true, 0.5 },
 		{ "1e3", true, 1e3 }, { "1e999", false, 0 },  { "", false, 0 },
 		{ "-", false, 0 },    { "-inf", false, 0 },   { "nan", false, 0 },
-		{ "1,5", false, 0 },  { "1 s", false, 0 },
+		{ "1,5", false, 0 },  { "1 s", false, 0 },    { "0x10", false, 0 },
+		{ "-0x1", false, 0 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		double value = 99;
 		assert_int_equal(text_to_double(cases[i].text, &value), cases[i].good);
+		assert_true(value == (cases[i].good ? cases[i].value : 99));
+	}
+}
+
+static void test_numbers_of_users(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool good;
+		double value;
+	} cases[] = {
+		{ "0", true, 0 },      { "1.5", true, 1.5 }, { ".5", true, 0.5 },
+		{ "7.", false, 0 },    { ".", false, 0 },    { "-1", false, 0 },
+		{ "+1", false, 0 },    { "1e3", false, 0 },  { "0x10", false, 0 },
+		{ "1.2.3", false, 0 }, { "1 ", false, 0 },   { "", false, 0 },
+		{ "1,000", false, 0 }, { "007", true, 7 },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		double value = 99;
+		assert_int_equal(text_to_number(cases[i].text, &value), cases[i].good);
+		assert_true(value == (cases[i].good ? cases[i].value : 99));
+	}
+}
+
+static void test_times(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool good;
+		double value;
+	} cases[] = {
+		{ "90", true, 90 },     { "1.5s", true, 1.5 },  { "2 s", true, 2 },
+		{ "5m", true, 300 },    { "5 min", true, 300 }, { "0.5h", true, 1800 },
+		{ "250ms", true, .25 }, { "5M", false, 0 },     { "m", false, 0 },
+		{ "1m30s", false, 0 },  { "-5m", false, 0 },    { "5 ", false, 0 },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		double value = 99;
+		assert_int_equal(text_to_seconds(cases[i].text, &value), cases[i].good);
+		assert_true(value == (cases[i].good ? cases[i].value : 99));
+	}
+}
+
+static void test_rates(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool good;
+		double value;
+	} cases[] = {
+		{ "1000", true, 1000 },    { "2.5Gbit/s", true, 2.5e9 }, { "100 M", true, 1e8 },
+		{ "9kbit/s", true, 9000 }, { "1 bit/s", true, 1 },       { "1e9", false, 0 },
+		{ "1GB", false, 0 },       { "1m", false, 0 },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		double value = 99;
+		assert_int_equal(text_to_bits_per_s(cases[i].text, &value), cases[i].good);
 		assert_true(value == (cases[i].good ? cases[i].value : 99));
 	}
 }
@@ -151,6 +212,12 @@ static void test_sizes(void **state)
 		{ "18446744073709551615", true, UINT64_MAX },
 		{ "99999999999TiB", false, 0 },
 		{ "1XB", false, 0 },
+		{ "0x10", false, 0 },
+		{ "1e9", false, 0 },
+		{ "1.5", false, 0 },
+		{ "1.5B", false, 0 },
+		{ "2.0B", true, 2 },
+		{ "5 ", false, 0 },
 		{ "KiB", false, 0 },
 		{ "-1K", false, 0 },
 		{ "1 K x", false, 0 },
@@ -223,7 +290,8 @@ int main(void)
 		cmocka_unit_test(test_escape),        cmocka_unit_test(test_trim),
 		cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_reals),
 		cmocka_unit_test(test_sizes),         cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_split),         cmocka_unit_test(test_numbers_of_users),
+		cmocka_unit_test(test_times),         cmocka_unit_test(test_rates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

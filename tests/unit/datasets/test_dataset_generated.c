@@ -27,11 +27,11 @@ static const struct {
 	{ "single", "bytes=100001,compressible=50", 1, "3c90cc84621eaf1481613202db55f88b" },
 	{ "single", "bytes=100001", 2, "2744ac5a6e0e1ec2d1bd1c503dc733ab" },
 	{ "single", "bytes=100001,compressible=50", 2, "e76d190cf1c789a7600c2d93f9bcbf4b" },
-	{ "small-files", "files=205,size=1000", 1, "ca62ff485f0e220bde4683b2b1891e69" },
-	{ "small-files", "files=205,size=1000,compressible=50", 1,
+	{ "small-files", "files=205,size=1000B", 1, "ca62ff485f0e220bde4683b2b1891e69" },
+	{ "small-files", "files=205,size=1000B,compressible=50", 1,
 	  "8adae9180a2f982bc9b4ff941d29eda4" },
-	{ "small-files", "files=205,size=1000", 2, "b6bdc03a2e67e2b96b0d6dd88fc7d90d" },
-	{ "small-files", "files=205,size=1000,compressible=50", 2,
+	{ "small-files", "files=205,size=1000B", 2, "b6bdc03a2e67e2b96b0d6dd88fc7d90d" },
+	{ "small-files", "files=205,size=1000B,compressible=50", 2,
 	  "ad4f57598910b2b26c89c212ca8bf3d4" },
 	{ "linux-repo", "bytes=20MB,files=101", 1, "5fe8d71632fdf0d8349afdd05583a7b3" },
 	{ "linux-repo", "bytes=20MB,files=101,compressible=50", 1,
@@ -214,10 +214,10 @@ static void test_refused_plans(void **state)
 	static const struct {
 		const char *name, *options, *words;
 	} cases[] = {
-		{ "linux-repo", "bytes=100,files=101", "files = 101 is more than bytes = 100" },
+		{ "linux-repo", "bytes=100B,files=101", "files = 101 is more than bytes = 100" },
 		{ "linux-repo", "bytes=500TB", "more than 10 million files" },
-		{ "lognormal", "bytes=10,files=11", "files = 11 is more than bytes = 10" },
-		{ "lognormal", "median=1e12B,sigma=5,files=1000", "more than 10^15 bytes" },
+		{ "lognormal", "bytes=10B,files=11", "files = 11 is more than bytes = 10" },
+		{ "lognormal", "median=1TB,sigma=5,files=1000", "more than 10^15 bytes" },
 		{ "small-files", "files=10000000,size=1GiB", "more than 10^15 bytes" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -243,7 +243,7 @@ static void test_refused_options(void **state)
 {
 	(void)state;
 	static const char *const cases[] = { "compressible=91", "compressible=-1", "compressible=x",
-					     "bytes=2PB",       "byte=1",          "bytes=" };
+					     "bytes=2PB",       "byte=1B",         "bytes=" };
 	const struct dataset *dataset = dataset_find("single");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_FREE void *options = parse(dataset, "");

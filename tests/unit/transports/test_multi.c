@@ -362,7 +362,7 @@ static void test_rate(void **state)
 		struct pair_result result;
 		struct error err;
 		clear(trees.sink);
-		if (run(both[i], "rate=80e6,streams=4", NULL, &result, &err) < 0)
+		if (run(both[i], "rate=80Mbit/s,streams=4", NULL, &result, &err) < 0)
 			fail_msg("%s", err.message);
 		double expected = (double)trees.files.bytes * 8 / 80e6;
 		assert_true(result.source.seconds > 0.9 * expected);
@@ -370,7 +370,7 @@ static void test_rate(void **state)
 	}
 	struct pair_result result;
 	struct error err;
-	assert_int_equal(run("multi", "memory=yes,rate=80e6", NULL, &result, &err), 0);
+	assert_int_equal(run("multi", "memory=yes,rate=80Mbit/s", NULL, &result, &err), 0);
 	assert_true(result.source.report.io_calls >= trees.files.bytes / MULTI_BUFFER_BYTES);
 	assert_true(result.sink.report.io_calls > 0);
 	assert_true(result.source.seconds > 0.9 * (double)trees.files.bytes * 8 / 80e6);

@@ -68,7 +68,7 @@ static void test_pacing(void **state)
 	(void)state;
 	struct pair_result result;
 	struct error err = { 0 };
-	if (run("memory=yes,bytes=4MiB,pacing=80e6", &result, &err) < 0)
+	if (run("memory=yes,bytes=4MiB,pacing=80Mbit/s", &result, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_true(result.total_s > 0.3 && result.total_s < 3);
 }
@@ -93,10 +93,10 @@ static void test_tcp_options_that_clash(void **state)
 					       "memory=yes,direct=yes",
 					       "memory=yes,receive=splice",
 					       "memory=yes,receive=read",
-					       "memory=yes,bytes=1,time=1",
+					       "memory=yes,bytes=1B,time=1",
 					       "discard=kernel",
 					       "time=1",
-					       "bytes=1",
+					       "bytes=1B",
 					       "direct=yes,pretouch=yes",
 					       "direct=yes,receive=splice",
 					       "source_cpu=x",

@@ -219,15 +219,15 @@ static void test_full_disk_beside(void **state)
 	struct error err = { 0 };
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		check_small_target(names[i], "rate=1e9");
+		check_small_target(names[i], "rate=1Gbit/s");
 	assert_int_equal(folder_clear(trees.source, &err), 0);
 	tree_file(trees.source_fd, "a-large", 20 * MIB);
 	tree_file(trees.source_fd, "tiny", 1);
 	tree_pair_scan(&trees);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		check_small_target(names[i], "streams=1,block=1GiB,rate=1e9");
-		check_small_target(names[i], "streams=2,block=1GiB,rate=1e9");
-		check_small_target(names[i], "streams=8,block=1GiB,rate=1e9");
+		check_small_target(names[i], "streams=1,block=1GiB,rate=1Gbit/s");
+		check_small_target(names[i], "streams=2,block=1GiB,rate=1Gbit/s");
+		check_small_target(names[i], "streams=8,block=1GiB,rate=1Gbit/s");
 	}
 }
 
@@ -280,7 +280,7 @@ static void test_memory(void **state)
 		{ "tcp", "memory=yes,bytes=100000001,discard=kernel", 100000001 },
 		{ "multi", "memory=yes,bytes=100000001,streams=3", 100000001 },
 		{ "multi", "memory=yes", 89 * MIB },
-		{ "multi", "memory=yes,bytes=1,streams=8", 1 },
+		{ "multi", "memory=yes,bytes=1B,streams=8", 1 },
 		{ "null", "bytes=12345", 12345 },
 	};
 	(void)state;
