@@ -217,10 +217,12 @@ static int read_dataset(struct study *study, const struct study_input *input, st
 
 /* ---- the whole ---- */
 
-static int read_all(struct study *study, const struct study_input *input, struct error *err)
+static int read_all(struct study *study, struct study_input *input, struct error *err)
 {
-	if (study_input_check_sections(input, err) < 0 ||
-	    read_section(input, "study", study_settings_options, &study->settings, err) < 0 ||
+	if (study_input_check_sections(input, err) < 0)
+		return -1;
+	study_lengthen_ciphers(input);
+	if (read_section(input, "study", study_settings_options, &study->settings, err) < 0 ||
 	    read_section(input, "ssh", study_ssh_options, &study->ssh, err) < 0 ||
 	    read_section(input, "hosts", study_hosts_options, &study->hosts, err) < 0 ||
 	    read_dataset(study, input, err) < 0)
@@ -289,9 +291,9 @@ int study_load(struct study *study, const struct study_request *request, struct 
 		outcome = read_all(study, &input, err);
 	if (outcome == 0)
 		outcome = study_check_ciphers(&input, err);
-	study_input_free(&input);
 	if (outcome == 0 && request->only && request->only[0])
-		outcome = study_keep_only(study, request->only, err);
+		outcome = study_keep_only(study, &input, request->only, err);
+	study_input_free(&input);
 	if (outcome == 0)
 		outcome = check_together(study, err);
 	if (outcome == 0)

@@ -63,9 +63,7 @@ static const struct option_def *case_option(const struct draft *draft, const cha
 
 static bool is_sweep(const struct draft *draft, const struct study_setting *setting)
 {
-	const struct option_def *def = case_option(draft, setting->key);
-	return def && def->type != OPTION_TEXT && def->type != OPTION_LIST &&
-	       strpbrk(setting->value, " \t");
+	return option_is_swept(case_option(draft, setting->key), setting->value);
 }
 
 static int find_transport(struct draft *draft, struct error *err)
@@ -122,7 +120,14 @@ static int set_case_option(const struct draft *draft, struct case_common *common
 	else if (draft->transport)
 		outcome = option_set(draft->transport->options, item->options, setting->key, value,
 				     err);
-	return outcome < 0 ? error_wrap(err, "%s", setting->where) : 0;
+	if (outcome == 0)
+		return 0;
+	if (err && case_option(draft, setting->key) && strchr(value, ',')) {
+		const struct error said = *err;
+		error_set(err, said.kind, 0, "%s; several values are separated by blanks",
+			  said.message);
+	}
+	return error_wrap(err, "%s", setting->where);
 }
 
 /* The value that this case takes from a sweep, NULL when the setting is not swept. */
@@ -231,7 +236,8 @@ static int expand(struct study *study, const struct draft *draft, size_t level, 
 {
 	if (level == draft->swept_count)
 		return make_case(study, draft, chosen, err);
-	AUTO_FREE char *values = copy(draft->swept[level]->value);
+	const struct study_setting *setting = draft->swept[level];
+	AUTO_FREE char *values = option_tidy(case_option(draft, setting->key), setting->value);
 	for (char *save = NULL, *value = strtok_r(values, " \t", &save); value;
 	     value = strtok_r(NULL, " \t", &save)) {
 		chosen[level] = value;
@@ -291,7 +297,32 @@ static bool case_matches(const struct study_case *item, const char *wanted)
 		item->name[length] == ' ');
 }
 
-int study_keep_only(struct study *study, const char *const *only, struct error *err)
+/* What the command line says of a case that --case leaves out would be said for nothing. */
+static int check_left_out(const struct study *study, const struct study_input *input,
+			  const bool *kept, struct error *err)
+{
+	for (size_t i = 0; i < input->count; i++) {
+		const struct study_setting *setting = &input->settings[i];
+		const struct study_case *item = NULL;
+		bool used = false;
+		for (size_t j = 0; j < study->cases_count; j++) {
+			if (strcmp(study->cases[j].section, setting->section) != 0)
+				continue;
+			item = &study->cases[j];
+			used |= kept[j];
+		}
+		if (setting->ordered && item && !used)
+			return error_set(
+				err, ERROR_CONFIG, 0,
+				"--case leaves '%s' out, which %s is for: add --case '%s', "
+				"or drop the other",
+				study_case_title(item), setting->where, study_case_title(item));
+	}
+	return 0;
+}
+
+int study_keep_only(struct study *study, const struct study_input *input, const char *const *only,
+		    struct error *err)
 {
 	AUTO_FREE bool *kept = calloc(study->cases_count + 1, sizeof(*kept));
 	if (!kept)
@@ -308,6 +339,8 @@ int study_keep_only(struct study *study, const char *const *only, struct error *
 				 near ? ": did you mean '" : "", near ? near : "",
 				 near ? "'?" : "");
 	}
+	if (check_left_out(study, input, kept, err) < 0)
+		return -1;
 	size_t count = 0;
 	for (size_t i = 0; i < study->cases_count; i++) {
 		if (kept[i])

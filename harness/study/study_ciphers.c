@@ -10,7 +10,8 @@
 
 #define ASK_S       10.0
 #define ANSWER_MAX  65536
-#define LIST_MARKS  "+-^" /* OpenSSH: the list changes the default one */
+#define LIST_MARKS  "-^"    /* OpenSSH: the list changes the default one; so does a + */
+#define SEPARATORS  ",+ \t" /* of lists and, the blanks, of lists in a sweep */
 #define PLACEHOLDER "*?"
 
 /* Of RFC 4253, 4344, 4345 and 6668, and those that OpenSSH and libssh2 added. */
@@ -95,10 +96,10 @@ static int check_list(const struct kind *kind, const struct study_setting *setti
 	AUTO_FREE char *list = strdup(setting->value);
 	if (!list)
 		abort();
-	char *names = list + (*list && strchr(LIST_MARKS, *list));
-	for (char *save = NULL, *name = strtok_r(names, ",", &save); name;
-	     name = strtok_r(NULL, ",", &save)) {
-		if (strpbrk(name, PLACEHOLDER) || is_among(name, kind->known) ||
+	for (char *save = NULL, *name = strtok_r(list, SEPARATORS, &save); name;
+	     name = strtok_r(NULL, SEPARATORS, &save)) {
+		name += strspn(name, LIST_MARKS);
+		if (!*name || strpbrk(name, PLACEHOLDER) || is_among(name, kind->known) ||
 		    openssh_has(kind, name))
 			continue;
 		const char *near = text_nearest_in(name, kind->known);
@@ -124,6 +125,51 @@ static bool is_list(const struct study_input *input, const struct study_setting 
 		return false;
 	const struct option_def *def = option_find(transport->options, setting->key);
 	return def && (def->type == OPTION_LIST || def->type == OPTION_TEXT);
+}
+
+/* The known name that is this one with "@..." behind it, or NULL. */
+static const char *whole_name(const char *const *known, const char *name, size_t length)
+{
+	for (; *known; known++)
+		if (strncmp(*known, name, length) == 0 && (*known)[length] == '@')
+			return *known;
+	return NULL;
+}
+
+static char *lengthen(const struct kind *kind, const char *list)
+{
+	AUTO_TEXT whole = { 0 };
+	while (*list) {
+		size_t between = strspn(list, SEPARATORS LIST_MARKS);
+		text_add_bytes(&whole, list, between);
+		list += between;
+		size_t length = strcspn(list, SEPARATORS);
+		AUTO_FREE char *name = strndup(list, length);
+		if (!name)
+			abort();
+		const char *known =
+			is_among(name, kind->known) ? NULL : whole_name(kind->known, name, length);
+		text_add(&whole, known ? known : name);
+		list += length;
+	}
+	char *taken = text_take(&whole);
+	return taken ? taken : calloc(1, 1);
+}
+
+void study_lengthen_ciphers(struct study_input *input)
+{
+	for (size_t i = 0; i < input->count; i++) {
+		struct study_setting *setting = &input->settings[i];
+		for (size_t j = 0; j < ARRAY_SIZE(kinds); j++) {
+			if (strcmp(setting->key, kinds[j].key) != 0 || !is_list(input, setting))
+				continue;
+			char *whole = lengthen(&kinds[j], setting->value);
+			if (!whole)
+				abort();
+			free(setting->value);
+			setting->value = whole;
+		}
+	}
 }
 
 int study_check_ciphers(const struct study_input *input, struct error *err)

@@ -6,6 +6,8 @@
 #include "harness/base/error.h"
 #include "harness/study/study_input.h"
 
+/* "aes256-gcm" to "aes256-gcm@openssh.com": a known name may be given without its end. */
+void study_lengthen_ciphers(struct study_input *input);
 /* CONFIG, with the place and the nearest name, for a name in [ssh], or among the options of an SSH
  * transport, that neither SSH's standards nor this machine's OpenSSH has. That a name is known does
  * not say that each tool has it. */

@@ -65,24 +65,41 @@ static void free_setting(struct study_setting *setting)
 	free(setting->where);
 }
 
-/* Replaces an earlier value of the key. */
-static void put(struct study_input *input, const struct study_setting *setting)
+/* Two orders for one key: which one is meant cannot be guessed. */
+static int contradiction(const struct study_setting *old, const struct study_setting *setting,
+			 struct error *err)
 {
+	if (strcmp(old->where, setting->where) == 0)
+		return error_set(err, ERROR_CONFIG, 0, "%s: '%s' is set twice: %s and %s",
+				 setting->where, setting->key, old->value, setting->value);
+	return error_set(err, ERROR_CONFIG, 0, "%s and %s: '%s' is %s in one and %s in the other",
+			 old->where, setting->where, setting->key, old->value, setting->value);
+}
+
+/* Replaces what the file has for the key. */
+static int put(struct study_input *input, const struct study_setting *setting, struct error *err)
+{
+	struct study_setting *place = NULL;
+	for (size_t i = 0; i < input->count && !place; i++)
+		if (strcmp(input->settings[i].section, setting->section) == 0 &&
+		    strcmp(input->settings[i].key, setting->key) == 0)
+			place = &input->settings[i];
+	if (place && place->ordered && strcmp(place->value, setting->value) != 0)
+		return contradiction(place, setting, err);
 	add_section(input, setting->section, case_title(setting->section), setting->where);
 	struct study_setting kept = { .section = copy(setting->section),
 				      .key = copy(setting->key),
 				      .value = copy(setting->value),
-				      .where = copy(setting->where) };
-	for (size_t i = 0; i < input->count; i++) {
-		struct study_setting *old = &input->settings[i];
-		if (strcmp(old->section, kept.section) == 0 && strcmp(old->key, kept.key) == 0) {
-			free_setting(old);
-			*old = kept;
-			return;
-		}
+				      .where = copy(setting->where),
+				      .ordered = setting->ordered };
+	if (place) {
+		free_setting(place);
+	} else {
+		input->settings = more(input->settings, input->count, sizeof(*input->settings));
+		place = &input->settings[input->count++];
 	}
-	input->settings = more(input->settings, input->count, sizeof(*input->settings));
-	input->settings[input->count++] = kept;
+	*place = kept;
+	return 0;
 }
 
 const struct study_setting *study_input_find(const struct study_input *input, const char *section,
@@ -99,6 +116,7 @@ int study_input_add_text(struct study_input *input, const char *path, const char
 			 size_t count, struct error *err)
 {
 	struct inifile file;
+	int outcome = 0;
 	if (inifile_parse(&file, path, text, count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < file.sections_count; i++) {
@@ -107,7 +125,7 @@ int study_input_add_text(struct study_input *input, const char *path, const char
 		const char *name = file.sections[i].name;
 		add_section(input, name, case_title(name), text_string(&where));
 	}
-	for (size_t i = 0; i < file.entries_count; i++) {
+	for (size_t i = 0; i < file.entries_count && outcome == 0; i++) {
 		const struct inifile_entry *entry = &file.entries[i];
 		AUTO_TEXT where = { 0 };
 		text_addf(&where, "%s:%u", path, entry->line);
@@ -116,10 +134,10 @@ int study_input_add_text(struct study_input *input, const char *path, const char
 						       .key = entry->key,
 						       .value = entry->value,
 						       .where = where.data };
-		put(input, &setting);
+		outcome = put(input, &setting, err);
 	}
 	inifile_free(&file);
-	return 0;
+	return outcome;
 }
 
 static int add_file(struct study_input *input, const char *path, struct error *err)
@@ -147,24 +165,58 @@ static struct option_def *join_tables(const struct option_def *a, const struct o
 	return joined;
 }
 
-/* "NAME[:key=value,...]": the items go into the section; defs tell where a list's commas end. As in
- * a file, a key may be there once. */
+/* "multi:streams=1,2,4": what was meant is a sweep, which has blanks. */
+static int lone_words(const char *word, const struct option_def *before, const char *value,
+		      char *rest, struct error *err)
+{
+	AUTO_TEXT values = { 0 };
+	text_addf(&values, "%s=%s %s", before->name, value, word);
+	while (*rest && rest[strcspn(rest, ",=")] != '=') {
+		size_t length = strcspn(rest, ",");
+		text_add(&values, " ");
+		text_add_bytes(&values, rest, length);
+		rest += length + (rest[length] == ',');
+	}
+	return error_set(err, ERROR_CONFIG, 0,
+			 "'%s' is no option; several values of one are separated by blanks, as in "
+			 "'%s'",
+			 word, text_string(&values));
+}
+
+static int check_item(const char *key, const char *value, const struct option_def *defs,
+		      struct error *err)
+{
+	if (!*key)
+		return error_set(err, ERROR_CONFIG, 0, "'=%s' has no key before it", value);
+	if (value || !option_find(defs, key))
+		return 0;
+	return error_set(err, ERROR_CONFIG, 0, "'%s' needs a value: %s=...", key, key);
+}
+
+/* "NAME[:key=value,...]": the items go into the section; defs tell where a text's or a list's
+ * commas end. */
 static int add_items(struct study_input *input, char *section, char *where, const char *items,
 		     const struct option_def *defs, struct error *err)
 {
 	AUTO_FREE char *copied = copy(items);
 	char *rest = copied;
 	char *value = NULL;
+	const struct option_def *before = NULL;
+	const char *value_before = NULL;
 	for (char *key; (key = option_next(defs, &rest, &value));) {
-		const struct study_setting setting = {
-			.section = section, .key = key, .value = value, .where = where
-		};
-		const struct study_setting *old = study_input_find(input, section, key);
-		if (old && strcmp(old->where, where) == 0) {
-			error_set(err, ERROR_CONFIG, 0, "'%s' is set twice", key);
+		const struct study_setting setting = { .section = section,
+						       .key = key,
+						       .value = value ? value : (char[]){ "" },
+						       .where = where,
+						       .ordered = true };
+		bool lone = before && !value && !option_find(defs, key);
+		if ((lone && lone_words(key, before, value_before, rest, err) < 0) ||
+		    check_item(key, value, defs, err) < 0)
 			return error_wrap(err, "%s", where);
-		}
-		put(input, &setting);
+		if (put(input, &setting, err) < 0)
+			return -1;
+		before = option_find(defs, key);
+		value_before = value;
 	}
 	return 0;
 }
@@ -174,13 +226,6 @@ static void split_spec(const char *spec, struct text *name, const char **items)
 	const char *colon = strchr(spec, ':');
 	text_add_bytes(name, spec, colon ? (size_t)(colon - spec) : strlen(spec));
 	*items = colon ? colon + 1 : "";
-}
-
-/* Is it several values? In a text or a list, blanks belong to the value. */
-static bool is_swept(const struct option_def *defs, const char *key, const char *value)
-{
-	const struct option_def *def = option_find(defs, key);
-	return def && def->type != OPTION_TEXT && def->type != OPTION_LIST && strpbrk(value, " \t");
 }
 
 /* Without what is swept: that becomes part of the name anyway. */
@@ -193,9 +238,11 @@ static void title_of_spec(const char *name, const char *items, const struct opti
 	bool first = true;
 	text_add(title, name);
 	for (char *key; (key = option_next(defs, &rest, &value));) {
-		if (is_swept(defs, key, value) || strcmp(key, "label") == 0)
+		if (strcmp(key, "label") == 0 ||
+		    (value && option_is_swept(option_find(defs, key), value)))
 			continue;
-		text_addf(title, "%s%s=%s", first ? ":" : ",", key, value);
+		text_addf(title, "%s%s%s%s", first ? ":" : ",", key, value ? "=" : "",
+			  value ? value : "");
 		first = false;
 	}
 }
@@ -224,9 +271,11 @@ static int add_transport(struct study_input *input, const char *spec, struct err
 	input->sections[input->sections_count - 1].numbered = true;
 	const struct study_setting setting = { .section = section.data,
 					       .key = (char[]){ "transport" },
-					       .value = name.data,
-					       .where = where.data };
-	put(input, &setting);
+					       .value = name.data ? name.data : (char[]){ "" },
+					       .where = where.data,
+					       .ordered = true };
+	if (put(input, &setting, err) < 0)
+		return -1;
 	return add_items(input, section.data, where.data, items, defs, err);
 }
 
@@ -253,10 +302,12 @@ static int add_dataset(struct study_input *input, const char *spec, const char *
 	const struct study_setting setting = { .section = section,
 					       .key = (char[]){ "recipe" },
 					       .value = name.data ? name.data : (char[]){ "" },
-					       .where = copied_where };
+					       .where = copied_where,
+					       .ordered = true };
 	AUTO_FREE struct option_def *defs =
 		join_tables(dataset ? dataset->options : NULL, study_place_options);
-	put(input, &setting);
+	if (put(input, &setting, err) < 0)
+		return -1;
 	return add_items(input, section, copied_where, items, defs, err);
 }
 
@@ -291,21 +342,23 @@ static int add_set(struct study_input *input, const char *argument, struct error
 	const struct study_setting setting = { .section = section,
 					       .key = text_trim(dot + 1),
 					       .value = text_trim(equals + 1),
-					       .where = where.data };
-	put(input, &setting);
-	return 0;
+					       .where = where.data,
+					       .ordered = true };
+	return put(input, &setting, err);
 }
 
 /* An option of `run` that stands for a key of [study]. */
-static void add_study_key(struct study_input *input, char *key, const char *value)
+static int add_study_key(struct study_input *input, char *key, const char *value, struct error *err)
 {
 	AUTO_TEXT where = { 0 };
 	AUTO_FREE char *copied = copy(value);
 	text_addf(&where, "--%s", key);
-	const struct study_setting setting = {
-		.section = (char[]){ "study" }, .key = key, .value = copied, .where = where.data
-	};
-	put(input, &setting);
+	const struct study_setting setting = { .section = (char[]){ "study" },
+					       .key = key,
+					       .value = copied,
+					       .where = where.data,
+					       .ordered = true };
+	return put(input, &setting, err);
 }
 
 /* Options without a recipe are meant for the default one. */
@@ -324,8 +377,7 @@ static int default_recipe(struct study_input *input, const char *default_dataset
 					      .where = (char[]){ "default dataset" } };
 	if (!has_options)
 		return add_dataset(input, default_dataset, "default dataset", err);
-	put(input, &recipe);
-	return 0;
+	return put(input, &recipe, err);
 }
 
 int study_input_read(struct study_input *input, const struct study_request *request,
@@ -338,10 +390,10 @@ int study_input_read(struct study_input *input, const struct study_request *requ
 			return -1;
 	if (request->dataset && add_dataset(input, request->dataset, "--dataset", err) < 0)
 		return -1;
-	if (request->rounds)
-		add_study_key(input, (char[]){ "rounds" }, request->rounds);
-	if (request->seed)
-		add_study_key(input, (char[]){ "seed" }, request->seed);
+	if (request->rounds && add_study_key(input, (char[]){ "rounds" }, request->rounds, err) < 0)
+		return -1;
+	if (request->seed && add_study_key(input, (char[]){ "seed" }, request->seed, err) < 0)
+		return -1;
 	for (size_t i = 0; request->sets && request->sets[i]; i++)
 		if (add_set(input, request->sets[i], err) < 0)
 			return -1;
@@ -350,10 +402,37 @@ int study_input_read(struct study_input *input, const struct study_request *requ
 		       : default_recipe(input, default_dataset, err);
 }
 
+/* A key above the first section: which one is it of? */
+static int homeless_key(const struct study_input *input, const struct study_section *section,
+			struct error *err)
+{
+	static const struct {
+		const char *name;
+		const struct option_def *keys;
+	} homes[] = {
+		{ "study", study_settings_options }, { "ssh", study_ssh_options },
+		{ "dataset", study_place_options },  { "hosts", study_hosts_options },
+		{ "case NAME", study_case_options },
+	};
+	const char *key = "";
+	const char *home = "study";
+	for (size_t i = 0; i < input->count && !*key; i++)
+		if (strcmp(input->settings[i].section, section->name) == 0)
+			key = input->settings[i].key;
+	for (size_t i = ARRAY_SIZE(homes); i > 0; i--)
+		if (option_find(homes[i - 1].keys, key))
+			home = homes[i - 1].name;
+	error_set(err, ERROR_CONFIG, 0, "'%s' stands before any section: put a line [%s] above it",
+		  key, home);
+	return error_wrap(err, "%s", section->where);
+}
+
 int study_input_check_sections(const struct study_input *input, struct error *err)
 {
 	for (size_t i = 0; i < input->sections_count; i++) {
 		const struct study_section *section = &input->sections[i];
+		if (!section->name[0])
+			return homeless_key(input, section, err);
 		bool known = section->title && section->title[0];
 		for (size_t j = 0; section_names[j] && !section->title; j++)
 			known |= strcmp(section->name, section_names[j]) == 0 &&

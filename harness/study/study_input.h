@@ -1,5 +1,5 @@
 /* A study as written, file and command line together: settings with the place that each came from.
- * What stands on the command line wins. */
+ * What stands on the command line wins over the file; there it may not contradict itself. */
 #ifndef LINEFILL_STUDY_STUDY_INPUT_H
 #define LINEFILL_STUDY_STUDY_INPUT_H
 
@@ -11,7 +11,8 @@
 
 struct study_setting {
 	char *section, *key, *value;
-	char *where; /* "study.ini:12" or "--set study.rounds" */
+	char *where;  /* "study.ini:12" or "--set study.rounds" */
+	bool ordered; /* on the command line */
 };
 
 struct study_section {

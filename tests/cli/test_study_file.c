@@ -104,7 +104,7 @@ static void mistakes_name_file_line_and_key(void **state)
 		{ "[stduy]\nrounds = 1\n", { "my.ini:1:", "stduy", "study" } },
 		{ "[study\nrounds = 1\n", { "my.ini:1:" } },
 		{ "[study]\nrounds\n", { "my.ini:2:" } },
-		{ "rounds = 1\n", { "my.ini:1:" } },
+		{ "rounds = 1\n", { "my.ini:1:", "rounds", "[study]" } },
 		{ "[hosts]\nsource = mars\n", { "my.ini:2:", "source", "local" } },
 		{ "[ssh]\nciper = x\n", { "my.ini:2:", "ciper", "cipher" } },
 		{ "[dataset]\nrecipe = singel\n", { "my.ini:2:", "singel", "single" } },
@@ -122,7 +122,14 @@ static void mistakes_name_file_line_and_key(void **state)
 		  { "my.ini:3:", "streams", "x" } },
 		{ "[case a]\ntransport = tcp\ninstances = 65\n", { "my.ini:3:", "instances" } },
 		{ "[case a]\ntransport = tcp\n[case a]\ntransport = multi\n",
-		  { "my.ini:", "transport" } },
+		  { "my.ini:3:", "[case a]", "line 1" } },
+		{ "[study] rounds = 99\n", { "my.ini:1:", "[study]", "'rounds = 99'" } },
+		{ "[study]\rrounds = 99\r", { "my.ini:1:", "carriage return" } },
+		{ "[study]\nrounds = 0x3\n", { "my.ini:2:", "rounds", "0x3" } },
+		{ "[study]\nrounds = 3 ; 4 # 5\nseed = 3 # 4\n", { "my.ini:3:", "seed", "# 4" } },
+		{ "[dataset]\nrecipe = single\nbytes = 0x1000\n", { "my.ini:3:", "0x1000" } },
+		{ "[dataset]\nrecipe = single\nbytes = 256\n", { "my.ini:3:", "256MiB" } },
+		{ "[study]\n= 3\n", { "my.ini:2:", "without a key" } },
 	};
 	struct bench *bench = *state;
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {

@@ -100,8 +100,8 @@ static void test_every_setting(void **state)
 	struct study study;
 	load_well(&study,
 		  "[study]\ntitle = A, b = c\nrounds = 8\nseed = 42\ndurability = flush\n"
-		  "cache = cold\npreserve = all\ntimeout = 1.5\n"
-		  "[ssh]\ncipher = chacha20-poly1305@openssh.com,aes128-ctr\nmac = tool-default\n"
+		  "cache = cold\npreserve = all\ntimeout = 1.5m\n"
+		  "[ssh]\ncipher = chacha20-poly1305, aes128-ctr\nmac = tool-default\n"
 		  "[hosts]\nsource = local\nsink = local\n"
 		  "[dataset]\nrecipe = small-files\nfiles = 7\nlocation = /var/tmp\ntarget = ram\n"
 		  "[case a case]\ntransport = scp\ncompress = yes\nlabel = A \"label\"\n"
@@ -114,7 +114,7 @@ static void test_every_setting(void **state)
 	assert_int_equal(study.settings.durability, DURABILITY_FLUSH);
 	assert_int_equal(study.settings.cache, CACHE_COLD);
 	assert_int_equal(study.settings.preserve, PRESERVE_ALL);
-	assert_true(study.settings.timeout_s == 1.5);
+	assert_true(study.settings.timeout_s == 90);
 	assert_string_equal(study.ssh.cipher, "chacha20-poly1305@openssh.com,aes128-ctr");
 	assert_string_equal(study.ssh.mac, "");
 	assert_string_equal(study.dataset_text, "small-files:files=7");
@@ -148,7 +148,7 @@ static void test_errors_name_the_place(void **state)
 		{ "[study]\ntimeout = 0\n",
 		  "s.ini:2: timeout = 0 is out of range: 0.1 to 1000000 s" },
 		{ "[study]\ntimeout = nan\n",
-		  "s.ini:2: timeout = nan: a number is expected, in s" },
+		  "s.ini:2: timeout = nan: a time such as 90, 1.5s, 5m or 2h is expected" },
 		{ "[study]\ndurability = flsh\n",
 		  "s.ini:2: durability = flsh: did you mean 'flush'? (known are none, flush)" },
 		{ "[study]\ncache = boiling\n", "s.ini:2: cache = boiling: known are warm, cold" },
@@ -168,7 +168,35 @@ static void test_errors_name_the_place(void **state)
 		{ "[case]\ntransport = tcp\n", "s.ini:1: a case needs a name: [case NAME]" },
 		{ "[case ]\ntransport = tcp\n", "s.ini:1: a case needs a name: [case NAME]" },
 		{ "rounds = 3\n",
-		  "s.ini:1: unknown section '' (known are study, ssh, dataset, hosts, case NAME)" },
+		  "s.ini:1: 'rounds' stands before any section: put a line [study] above it" },
+		{ "\nlocation = ram\n",
+		  "s.ini:2: 'location' stands before any section: put a line [dataset] above it" },
+		{ "[study] rounds = 99\n",
+		  "s.ini:1: text behind [study]: put 'rounds = 99' into a line of its own" },
+		{ "[study]\r[case a]\rtransport = tcp\r",
+		  "s.ini:1: a carriage return inside a line" },
+		{ "[study]\nrounds = 0x10\n", "s.ini:2: rounds = 0x10: a whole number" },
+		{ "[study]\nrounds = 1e1\n", "s.ini:2: rounds = 1e1: a whole number" },
+		{ "[study]\ntimeout = 0x10\n", "s.ini:2: timeout = 0x10: a time such as" },
+		{ "[study]\ntimeout = 1e2\n", "s.ini:2: timeout = 1e2: a time such as" },
+		{ "[study]\ntimeout = 5 minutes\n",
+		  "s.ini:2: timeout = 5 minutes: a time such as" },
+		{ "[dataset]\nrecipe = single\nbytes = 0x10000\n",
+		  "s.ini:3: bytes = 0x10000: a size such as 64KiB or 10MB is expected" },
+		{ "[dataset]\nrecipe = single\nbytes = 1e9\n",
+		  "s.ini:3: bytes = 1e9: a size such as 64KiB or 10MB is expected" },
+		{ "[dataset]\nrecipe = single\nbytes = 1023\n",
+		  "s.ini:3: bytes = 1023: of bytes? Below 1 KiB a size needs its unit: 1023B, "
+		  "1023KiB or 1023MiB" },
+		{ "[case a]\ntransport = multi\nrate = 1e9\n",
+		  "s.ini:3: rate = 1e9: a rate such as 100Mbit/s or 10Gbit/s is expected" },
+		{ "[dataset]\nrecipe = lognormal\nsigma = 1e0\n",
+		  "s.ini:3: sigma = 1e0: a number is expected" },
+		{ "[case a]\ntransport = multi\nstreams = 1,2,4\n",
+		  "s.ini:3: streams = 1,2,4: a whole number is expected; several values are "
+		  "separated by blanks" },
+		{ "[ssh]\ncipher = aes128-ctr aes256-ctr\n",
+		  "s.ini:2: cipher = aes128-ctr aes256-ctr: one list is expected here" },
 		{ "[dataset]\nrecipe = singel\n",
 		  "s.ini:2: unknown dataset 'singel': did you mean 'single'?" },
 		{ "[dataset]\nrecipe = books\n",
@@ -198,8 +226,8 @@ static void test_errors_name_the_place(void **state)
 		  "s.ini:3: instances = 65 is out of range: 1 to 64" },
 		{ "[case a]\ntransport = scp\ninstances = 0\n",
 		  "s.ini:3: instances = 0 is out of range: 1 to 64" },
-		{ "[case a]\ntransport = tcp\n[case a]\ntransport = scp\n",
-		  "s.ini:4: 'transport' is already set in line 2" },
+		{ "[case a]\ntransport = tcp\n[case a]\nlabel = x\n",
+		  "s.ini:3: there is a section [case a] already, in line 1" },
 		{ "[case a]\ntransport = tcp\n\n[case  a]\ntransport = scp\n",
 		  "s.ini:4: there are two cases named 'a'" },
 		{ "\n[case a]\ntransport = multi\nstreams = 4 4\n",
@@ -209,7 +237,7 @@ static void test_errors_name_the_place(void **state)
 		  "s.ini:7: label 'x' is that of case 'a' (s.ini:3), too: tables and charts could "
 		  "not tell them apart" },
 		{ "[case a]\ntransport = null\nprepare_s = 1 2\nconnect_s = 1 2\nsend_s = 1 2\n"
-		  "receive_s = 1 2\nburn_source_s = 1 2\nburn_sink_s = 1 2\nbytes = 1 2\n"
+		  "receive_s = 1 2\nburn_source_s = 1 2\nburn_sink_s = 1 2\nbytes = 1KiB 2KiB\n"
 		  "copy = no yes\nflip = no yes\n",
 		  "s.ini:11: more than 8 swept options" },
 		{ "[case a]\ntransport = null\nprepare_s = 0 1 2 3 4 5 6 7 8 9\n"
@@ -238,6 +266,7 @@ static void test_sweeps(void **state)
 		{ "[case a]\ntransport = multi\nstreams = 4\n", "a[]" },
 		{ "[case a]\ntransport = multi\nstreams = 1 4\n",
 		  "a streams=1[streams=1]streams=1; a streams=4[]streams=4" },
+		{ "[case a]\ntransport = multi\nrate = 2.5Gbit/s\n", "a[rate=2500000000]" },
 		{ "[case a]\ntransport = multi\nstreams = 1\n  2\n\t 8\n",
 		  "a streams=1[streams=1]streams=1; a streams=2[streams=2]streams=2; "
 		  "a streams=8[streams=8]streams=8" },
@@ -252,7 +281,20 @@ static void test_sweeps(void **state)
 		  "a instances=1 compress=yes[compress=yes]instances=1;compress=yes; "
 		  "a instances=8 compress=no[]instances=8;compress=no x8; "
 		  "a instances=8 compress=yes[compress=yes]instances=8;compress=yes x8" },
-		/* Blanks belong to texts and lists. */
+		/* Lists are swept, too; blanks beside commas are no borders. */
+		{ "[case a]\ntransport = ssh\ncipher = aes128-ctr aes128-gcm+aes256-ctr\n",
+		  "a cipher=aes128-ctr[cipher=aes128-ctr]cipher=aes128-ctr; "
+		  "a cipher=aes128-gcm@openssh.com+aes256-ctr"
+		  "[cipher=aes128-gcm@openssh.com,aes256-ctr]"
+		  "cipher=aes128-gcm@openssh.com+aes256-ctr" },
+		{ "[case a]\ntransport = ssh\ncipher = aes128-ctr, aes256-ctr ,aes192-ctr\n",
+		  "a[cipher=aes128-ctr,aes256-ctr,aes192-ctr]" },
+		{ "[case a]\ntransport = ssh\nmac = hmac-sha2-256-etm , umac-64 hmac-sha1\n",
+		  "a mac=hmac-sha2-256-etm@openssh.com,umac-64@openssh.com"
+		  "[mac=hmac-sha2-256-etm@openssh.com,umac-64@openssh.com]"
+		  "mac=hmac-sha2-256-etm@openssh.com,umac-64@openssh.com; "
+		  "a mac=hmac-sha1[mac=hmac-sha1]mac=hmac-sha1" },
+		/* Blanks belong to texts. */
 		{ "[case a]\ntransport = ssh\nlabel = two words\ncipher = aes128-ctr,aes256-ctr\n",
 		  "a[cipher=aes128-ctr,aes256-ctr]" },
 		{ "[case b]\ntransport = tcp\n[case a]\ntransport = null\nfail = none send\n",
@@ -338,6 +380,16 @@ static void test_transports_of_the_command_line(void **state)
 		{ TRANSPORTS("ssh:cipher=aes128-ctr,aes256-ctr,instances=2,label=x"),
 		  "ssh:cipher=aes128-ctr,aes256-ctr,instances=2[cipher=aes128-ctr,aes256-ctr] x2",
 		  "ssh", "x" },
+		{ TRANSPORTS("ssh:cipher=aes128-ctr chacha20-poly1305,mac=hmac-sha2-256"),
+		  "ssh:mac=hmac-sha2-256 cipher=aes128-ctr"
+		  "[cipher=aes128-ctr,mac=hmac-sha2-256]cipher=aes128-ctr; "
+		  "ssh:mac=hmac-sha2-256 cipher=chacha20-poly1305@openssh.com"
+		  "[cipher=chacha20-poly1305@openssh.com,mac=hmac-sha2-256]"
+		  "cipher=chacha20-poly1305@openssh.com",
+		  "ssh", "ssh:mac=hmac-sha2-256 cipher=aes128-ctr" },
+		/* A comma belongs to a text, unless an option follows. */
+		{ TRANSPORTS("scp:label=a, b,instances=2", "scp:label=c,compress"),
+		  "scp:instances=2[] x2; scp:compress=yes[compress=yes]", "scp", "a, b" },
 		/* Blanks in a text are no sweep. */
 		{ TRANSPORTS("scp:extra=-v -v", "scp"), "scp:extra=-v -v[extra=-v -v]; scp[]",
 		  "scp", "scp:extra=-v -v" },
@@ -407,8 +459,8 @@ static void test_cases_are_told_apart(void **state)
 		{ NULL,
 		  { .transports = TRANSPORTS("scp", "scp"),
 		    .sets = TRANSPORTS("case scp (2).label=again"),
-		    .only = TRANSPORTS("scp (2)") },
-		  "scp (2)|again" },
+		    .only = TRANSPORTS("scp (2)", "scp") },
+		  "scp|scp; scp (2)|again" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct study study;
@@ -485,8 +537,8 @@ static void test_errors_of_the_command_line(void **state)
 		  { .transports = TRANSPORTS("tcp:source_cpu=x") },
 		  "-t tcp:source_cpu=x: source_cpu = x: a CPU's number is expected" },
 		{ NULL,
-		  { .transports = TRANSPORTS("multi:bytes=1") },
-		  "-t multi:bytes=1: bytes needs memory=yes" },
+		  { .transports = TRANSPORTS("multi:bytes=1B") },
+		  "-t multi:bytes=1B: bytes needs memory=yes" },
 		{ "\n[case a]\ntransport = multi\nmemory = no yes\nresume = yes\n",
 		  { 0 },
 		  "s.ini:2: memory moves no files: checksum, compress, resume and receive have no "
@@ -501,8 +553,57 @@ static void test_errors_of_the_command_line(void **state)
 		  { .transports = TRANSPORTS("multi:transport=tcp") },
 		  "-t multi:transport=tcp: 'transport' is set twice" },
 		{ NULL,
-		  { .transports = only_tcp, .dataset = "single:bytes=1,bytes=2" },
-		  "--dataset: 'bytes' is set twice" },
+		  { .transports = only_tcp, .dataset = "single:bytes=1KiB,bytes=2KiB" },
+		  "--dataset: 'bytes' is set twice: 1KiB and 2KiB" },
+		/* What the command line says twice. */
+		{ NULL,
+		  { .transports = only_tcp, .rounds = "5", .sets = TRANSPORTS("study.rounds=2") },
+		  "--rounds and --set study.rounds: 'rounds' is 5 in one and 2 in the other" },
+		{ NULL,
+		  { .transports = only_tcp, .seed = "5", .sets = TRANSPORTS("study.seed=2") },
+		  "--seed and --set study.seed: 'seed' is 5 in one and 2 in the other" },
+		{ NULL,
+		  { .transports = only_tcp,
+		    .sets = TRANSPORTS("study.timeout=2", "study.timeout=3") },
+		  "--set study.timeout: 'timeout' is set twice: 2 and 3" },
+		{ NULL,
+		  { .transports = only_tcp,
+		    .dataset = "single",
+		    .sets = TRANSPORTS("dataset.recipe=small-files") },
+		  "--dataset and --set dataset.recipe: 'recipe' is single in one and small-files "
+		  "in the other" },
+		{ NULL,
+		  { .transports = only_tcp,
+		    .dataset = "single:bytes=1MiB",
+		    .sets = TRANSPORTS("dataset.bytes=2MiB") },
+		  "--dataset and --set dataset.bytes: 'bytes' is 1MiB in one and 2MiB in the "
+		  "other" },
+		{ NULL,
+		  { .transports = TRANSPORTS("multi:streams=4"),
+		    .sets = TRANSPORTS("case multi:streams=4.streams=8") },
+		  "-t multi:streams=4 and --set case multi:streams=4.streams: 'streams' is 4 in "
+		  "one and 8 in the other" },
+		{ "[case a]\ntransport = tcp\n",
+		  { .transports = TRANSPORTS("scp"), .only = TRANSPORTS("a") },
+		  "--case leaves 'scp' out, which -t scp is for: add --case 'scp', or drop the "
+		  "other" },
+		{ "[case a]\ntransport = tcp\n[case b]\ntransport = tcp\n",
+		  { .sets = TRANSPORTS("case b.instances=2"), .only = TRANSPORTS("a") },
+		  "--case leaves 'b' out, which --set case b.instances is for: add --case 'b', or "
+		  "drop the other" },
+		{ NULL,
+		  { .transports = TRANSPORTS("multi:streams=1,2,4,block=1MiB") },
+		  "-t multi:streams=1,2,4,block=1MiB: '2' is no option; several values of one are "
+		  "separated by blanks, as in 'streams=1 2 4'" },
+		{ NULL,
+		  { .transports = TRANSPORTS("multi:=4") },
+		  "-t multi:=4: '=4' has no key before it" },
+		{ NULL,
+		  { .transports = TRANSPORTS("scp:label") },
+		  "-t scp:label: 'label' needs a value: label=..." },
+		{ NULL,
+		  { .transports = only_tcp, .dataset = "directory:path" },
+		  "--dataset: 'path' needs a value: path=..." },
 		{ NULL,
 		  { .transports = TRANSPORTS("scp:label=x", "tcp:label=x") },
 		  "-t tcp:label=x: label 'x' is that of case 'scp' (-t scp:label=x), too" },
@@ -510,13 +611,13 @@ static void test_errors_of_the_command_line(void **state)
 		  { .transports = TRANSPORTS("tcp:label=x") },
 		  "-t tcp:label=x: label 'x' is that of case 'a' (s.ini:3), too" },
 		{ NULL,
-		  { .transports = only_tcp, .dataset = "singl:bytes=1" },
+		  { .transports = only_tcp, .dataset = "singl:bytes=1KiB" },
 		  "--dataset: unknown dataset 'singl': did you mean 'single'?" },
 		{ NULL,
 		  { .transports = only_tcp, .dataset = "" },
 		  "--dataset: unknown dataset ''" },
 		{ NULL,
-		  { .transports = only_tcp, .dataset = "single:size=1" },
+		  { .transports = only_tcp, .dataset = "single:size=1KiB" },
 		  "--dataset: unknown option 'size': " },
 		{ NULL,
 		  { .transports = only_tcp, .dataset = "directory:path=/no/such/folder" },
@@ -601,13 +702,12 @@ static void test_precedence(void **state)
 	load_well(&study, file,
 		  (struct study_request){
 			  .transports = TRANSPORTS("scp", "multi:streams=3"),
-			  .rounds = "6",
+			  .rounds = "8",
 			  .seed = "10",
-			  .dataset = "small-files:files=10",
-			  .sets = TRANSPORTS("study.rounds=7", "study.rounds = 8",
-					     "case a.streams=1 6", "case scp.instances=4",
-					     "dataset.files=11", "ssh.cipher=aes128-ctr,aes256-ctr",
-					     "study.title=a.b=c"),
+			  .dataset = "small-files:files=11",
+			  .sets = TRANSPORTS(
+				  "study.rounds = 8", "case a.streams=1 6", "case scp.instances=4",
+				  "ssh.cipher=aes128-ctr,aes256-ctr", "study.title=a.b=c"),
 		  });
 	assert_int_equal(study.settings.rounds, 8);
 	assert_int_equal(study.settings.seed, 10);
@@ -653,11 +753,13 @@ static void test_datasets(void **state)
 		{ "[dataset]\nbytes = 1GiB\n", NULL, NULL, "linux-repo:bytes=1GiB", "ram" },
 		{ "", NULL, TRANSPORTS("dataset.bytes=1GiB"), "linux-repo:bytes=1GiB", "ram" },
 		{ "[dataset]\nrecipe = linux-repo\n", NULL, NULL, "linux-repo", "ram" },
-		{ "[dataset]\nrecipe = single\nbytes = 3\n", NULL, NULL, "single:bytes=3", "ram" },
+		{ "[dataset]\nrecipe = single\nbytes = 3 B\n", NULL, NULL, "single:bytes=3B",
+		  "ram" },
 		{ "[dataset]\nrecipe = lognormal\nsigma = 2\n", "single", NULL, "single", "ram" },
 		{ "", "single:bytes=1000000,location=/var/tmp", NULL, "single:bytes=1000000",
 		  "/var/tmp" },
-		{ "", "single", TRANSPORTS("dataset.recipe=small-files"), "small-files", "ram" },
+		/* Said twice, and the same. */
+		{ "", "single", TRANSPORTS("dataset.recipe=single"), "single", "ram" },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_TEXT text = { 0 };
