@@ -48,6 +48,14 @@ static bool nobody_reads(void)
 	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
 }
 
+void cli_keep_once(char **place, const char *option, char *value, struct argp_state *state)
+{
+	if (*place && strcmp(*place, value) != 0)
+		argp_error(state, "%s %s and %s %s: which one is meant?", option, *place, option,
+			   value);
+	*place = value;
+}
+
 static void close_output(int status, void *context)
 {
 	(void)context;

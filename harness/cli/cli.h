@@ -33,6 +33,8 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* For ARGP_KEY_ARG: the word goes to the first of the places that is still NULL; one too many is a
  * usage error. */
 void cli_keep_word(char **places, size_t size, char *word, struct argp_state *state);
+/* For an option that has one value: a second, different one is a usage error. */
+void cli_keep_once(char **place, const char *option, char *value, struct argp_state *state);
 /* To be called first: whatever the process prints on standard output is written when it exits, or
  * else it says so and the exit status is not 0. */
 void cli_watch_output(void);

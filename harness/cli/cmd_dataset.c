@@ -13,7 +13,8 @@
 #include "harness/cli/cli.h"
 
 struct arguments {
-	char *verb, *recipe, *folder, *manifest;
+	char *verb, *recipe, *folder;
+	char *manifest, *seed_text, *preserve_text; /* NULL: not said */
 	char *words[3];
 	uint64_t seed;
 	enum preserve preserve;
@@ -47,8 +48,12 @@ static void check_words(struct arguments *arguments, struct argp_state *state)
 	if (strcmp(verb, "make") == 0 && arguments->words[2]) {
 		arguments->recipe = arguments->words[1];
 		arguments->folder = arguments->words[2];
+		if (arguments->preserve_text)
+			argp_error(state, "--preserve is for `verify`: `make` has no use for it");
 	} else if (strcmp(verb, "verify") == 0 && arguments->words[1] && !arguments->words[2]) {
 		arguments->folder = arguments->words[1];
+		if (arguments->seed_text)
+			argp_error(state, "--seed is for `make`: `verify` has no use for it");
 	} else {
 		argp_error(state, "`make RECIPE[:OPT=VALUE,...] DIR` or `verify DIR` is expected");
 	}
@@ -60,13 +65,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct arguments *arguments = state->input;
 	switch (key) {
 	case KEY_SEED:
+		cli_keep_once(&arguments->seed_text, "--seed", argument, state);
 		if (!text_to_u64(argument, &arguments->seed))
 			argp_error(state, "--seed %s: a whole number is expected", argument);
 		return 0;
 	case KEY_MANIFEST:
-		arguments->manifest = argument;
+		cli_keep_once(&arguments->manifest, "--manifest", argument, state);
 		return 0;
 	case KEY_PRESERVE:
+		cli_keep_once(&arguments->preserve_text, "--preserve", argument, state);
 		parse_preserve(argument, arguments, state);
 		return 0;
 	case ARGP_KEY_ARG:

@@ -288,10 +288,6 @@ static int show_one(const char *what, const char *name)
 	}
 	if (strcmp(what, "keys") == 0)
 		return show_keys(name);
-	if (strcmp(what, "transports") != 0) {
-		error_set(&err, ERROR_CONFIG, 0, "%s have no details", what);
-		return cli_fail(&err);
-	}
 	const struct transport *transport = catalog_transport(name, &err);
 	if (!transport)
 		return cli_fail(&err);
@@ -302,6 +298,25 @@ static int show_one(const char *what, const char *name)
 	option_help(study_case_options, 2, &common);
 	fputs(text_string(&common), stdout);
 	return status;
+}
+
+/* Leaves only what has that name: of keys, those of that section. */
+static int keep_named(const char *what, const char *name, json_t *list)
+{
+	struct error err = { 0 };
+	size_t length = strlen(name);
+	for (size_t i = json_array_size(list); i > 0; i--) {
+		const char *other = member(json_array_get(list, i - 1), "name");
+		bool section = strcmp(what, "keys") == 0 && strncmp(other, name, length) == 0 &&
+			       (other[length] == '.' || other[length] == ' ');
+		if (strcmp(other, name) != 0 && !section)
+			json_array_remove(list, i - 1);
+	}
+	if (json_array_size(list) > 0)
+		return CLI_OK;
+	error_set(&err, ERROR_CONFIG, 0, "there is no '%s' among the %s: `linefill list %s`", name,
+		  what, what);
+	return cli_fail(&err);
 }
 
 static json_t *build_list(const char *what)
@@ -353,12 +368,18 @@ int cmd_list(int argc, char **argv)
 	json_t *list = NULL;
 	if (arguments.markdown)
 		return show_markdown(what, !name && !arguments.json);
+	bool keys = strcmp(what, "keys") == 0;
+	bool detailed = keys || strcmp(what, "transports") == 0 || strcmp(what, "datasets") == 0;
 	/* Keys have more to tell than fits a line. */
-	if ((name || strcmp(what, "keys") == 0) && !arguments.json)
+	if ((keys || (name && detailed)) && !arguments.json)
 		return show_one(what, name);
 	list = build_list(what);
 	if (!list)
 		return unknown_subject(what);
+	if (name && keep_named(what, name, list) != CLI_OK) {
+		json_decref(list);
+		return CLI_USAGE;
+	}
 	if (arguments.json) {
 		json_dumpf(list, stdout, JSON_INDENT(2));
 		printf("\n");

@@ -30,7 +30,7 @@ struct list {
 };
 
 struct arguments {
-	char *file, *out, *dataset, *rounds, *seed, *noise_from;
+	char *file, *out, *dataset, *rounds, *seed, *noise_from, *format;
 	struct list transports, sets, only, tools;
 	struct show_terms show;
 	bool plan;
@@ -112,16 +112,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		list_add(&arguments->transports, argument);
 		return 0;
 	case KEY_DATASET:
-		arguments->dataset = argument;
+		cli_keep_once(&arguments->dataset, "--dataset", argument, state);
 		return 0;
 	case KEY_ROUNDS:
-		arguments->rounds = argument;
+		cli_keep_once(&arguments->rounds, "--rounds", argument, state);
 		return 0;
 	case KEY_SEED:
-		arguments->seed = argument;
+		cli_keep_once(&arguments->seed, "--seed", argument, state);
 		return 0;
 	case KEY_OUT:
-		arguments->out = argument;
+		cli_keep_once(&arguments->out, "--out", argument, state);
 		return 0;
 	case KEY_SET:
 		list_add(&arguments->sets, argument);
@@ -136,7 +136,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->show.all_pairs = true;
 		return 0;
 	case KEY_NOISE_FROM:
-		arguments->noise_from = argument;
+		cli_keep_once(&arguments->noise_from, "--noise-from", argument, state);
 		return 0;
 	case KEY_TOOLS:
 		list_add(&arguments->tools, strdup(argument));
@@ -148,6 +148,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->leave.plaintext = true;
 		return 0;
 	case KEY_FORMAT:
+		cli_keep_once(&arguments->format, "--format", argument, state);
 		arguments->show.ttcp = strcmp(argument, "ttcp") == 0;
 		if (!arguments->show.ttcp && strcmp(argument, "table") != 0)
 			argp_error(state, "--format %s: table and ttcp are known", argument);

@@ -15,7 +15,7 @@
 #include "harness/base/cleanup.h"
 #include "tests/cli/program.h"
 
-#define RECIPE "small-files:files=5,size=100"
+#define RECIPE "small-files:files=5,size=100B"
 
 static void make(struct bench *bench, const char *seed, const char *folder)
 {

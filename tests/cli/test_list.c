@@ -206,6 +206,34 @@ static void tool_files_are_listed(void **state)
 	ASSERT_HOLDS(bench->error, "{src}");
 }
 
+/* A name is not overlooked, whatever the list and its form. */
+static void names_choose(void **state)
+{
+	struct bench *bench = *state;
+	static const struct {
+		const char *what, *name;
+		size_t count;
+	} cases[] = {
+		{ "transports", "tcp", 1 }, { "datasets", "single", 1 },
+		{ "fields", "status", 1 },  { "studies", "first-study", 1 },
+		{ "keys", "hosts", 2 },     { "keys", "ssh.mac", 1 },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		PROGRAM_RUN(bench, "list", cases[i].what, cases[i].name, "--json");
+		ASSERT_EXIT(bench, 0);
+		json_t *list = json_loads(bench->output, 0, NULL);
+		assert_int_equal(json_array_size(list), cases[i].count);
+		json_decref(list);
+		PROGRAM_RUN(bench, "list", cases[i].what, "nosuchname", "--json");
+		ASSERT_EXIT(bench, 2);
+		ASSERT_HOLDS(bench->error, "nosuchname");
+	}
+	PROGRAM_RUN(bench, "list", "fields", "status");
+	ASSERT_EXIT(bench, 0);
+	assert_ptr_equal(strchr(bench->output, '\n'), bench->output + strlen(bench->output) - 1);
+	ASSERT_HOLDS(bench->output, "status");
+}
+
 /* Tools in the user's own folder need no option at all. */
 static void own_tools_are_found(void **state)
 {
@@ -226,7 +254,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(transports_tell_all),         BENCH_TEST(keys_are_listed),
 		BENCH_TEST(nothing_means_transports),    BENCH_TEST(tool_files_are_listed),
 		BENCH_TEST(own_tools_are_found),         BENCH_TEST(home_is_left_alone),
-		BENCH_TEST(ordinary_home_is_left_alone),
+		BENCH_TEST(ordinary_home_is_left_alone), BENCH_TEST(names_choose),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
