@@ -12,6 +12,7 @@
 #include "harness/study/study_ciphers.h"
 #include "harness/study/study_input.h"
 #include "harness/study/study_names.h"
+#include "harness/study/study_orders.h"
 #include "transports/catalog.h"
 
 #define DEFAULT_DATASET "linux-repo:bytes=256MiB"
@@ -286,7 +287,9 @@ int study_load(struct study *study, const struct study_request *request, struct 
 {
 	*study = (struct study){ 0 };
 	struct study_input input = { 0 };
-	int outcome = study_input_read(&input, request, DEFAULT_DATASET, err);
+	int outcome = request->file ? study_input_add_file(&input, request->file, err) : 0;
+	if (outcome == 0)
+		outcome = study_orders_add(&input, request, DEFAULT_DATASET, err);
 	if (outcome == 0)
 		outcome = read_all(study, &input, err);
 	if (outcome == 0)

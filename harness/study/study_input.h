@@ -29,14 +29,26 @@ struct study_input {
 	size_t sections_count;
 };
 
-int study_input_read(struct study_input *input, const struct study_request *request,
-		     const char *default_dataset, struct error *err) MUST_CHECK;
+int study_input_add_file(struct study_input *input, const char *path, struct error *err) MUST_CHECK;
 int study_input_add_text(struct study_input *input, const char *path, const char *text,
 			 size_t count, struct error *err) MUST_CHECK;
 void study_input_free(struct study_input *input);
 /* NULL when it is not set. */
 const struct study_setting *study_input_find(const struct study_input *input, const char *section,
 					     const char *key);
+/* Takes the place of what the file has for the key. CONFIG, with both places, where the command
+ * line has said something else of it. Makes the section if need be. */
+int study_input_put(struct study_input *input, const struct study_setting *setting,
+		    struct error *err) MUST_CHECK;
+void study_input_free_setting(struct study_setting *setting);
+bool study_input_has_section(const struct study_input *input, const char *name);
+/* Nothing happens where it is there already. title: of a case, else NULL. */
+void study_input_add_section(struct study_input *input, const char *name, const char *title,
+			     const char *where);
+/* "scp" of "case scp"; NULL for another section. */
+const char *study_input_case_title(const char *section);
+/* The section that has this key; NULL: it is nobody's, or a recipe's or transport's. */
+const char *study_input_home(const char *key);
 int study_input_check_sections(const struct study_input *input, struct error *err) MUST_CHECK;
 
 #endif
