@@ -76,6 +76,49 @@ static const char *transport_name_at(const void *context, size_t i)
 	return all[i] ? all[i]->name : NULL;
 }
 
+/* "rsync" is a part of "rsync-ssh", "sh" is none. */
+static bool has_part(const char *whole, const char *part)
+{
+	size_t length = strlen(part);
+	for (const char *at = whole; length && at; at = strchr(at, '-')) {
+		at += *at == '-';
+		if (strncmp(at, part, length) == 0 && (at[length] == '-' || !at[length]))
+			return true;
+	}
+	return false;
+}
+
+/* The transports of which the word is a part; those that begin with it come first. */
+static void add_relatives(const char *word, struct text *names)
+{
+	for (int begin = 1; begin >= 0; begin--)
+		for (const struct transport *const *all = transport_all(); *all; all++) {
+			const char *name = (*all)->name;
+			bool begins = strncmp(name, word, strlen(word)) == 0;
+			if (has_part(name, word) && begins == (begin == 1))
+				text_addf(names, "%s'%s'", names->length ? ", " : "", name);
+		}
+}
+
+static void unknown_transport(const char *name, struct error *err)
+{
+	AUTO_TEXT names = { 0 };
+	add_relatives(name, &names);
+	/* So short a word is near to anything. */
+	const char *near =
+		strlen(name) > 2 ? text_nearest(name, transport_name_at, transport_all()) : NULL;
+	if (!names.length && strcmp(name, "cp") == 0)
+		near = transport_find("local") ? "local" : "scp";
+	if (!names.length && near)
+		text_addf(&names, "'%s'", near);
+	if (names.length)
+		error_set(err, ERROR_CONFIG, 0, "unknown transport '%s': did you mean %s?", name,
+			  names.data);
+	else
+		error_set(err, ERROR_CONFIG, 0,
+			  "unknown transport '%s': `linefill list transports` shows them", name);
+}
+
 const struct transport *catalog_transport(const char *name, struct error *err)
 {
 	const char *missing = NULL;
@@ -95,12 +138,6 @@ const struct transport *catalog_transport(const char *name, struct error *err)
 		error_set(err, ERROR_CONFIG, 0, "%s", reason);
 		return NULL;
 	}
-	const char *near = text_nearest(name, transport_name_at, transport_all());
-	if (near)
-		error_set(err, ERROR_CONFIG, 0, "unknown transport '%s': did you mean '%s'?", name,
-			  near);
-	else
-		error_set(err, ERROR_CONFIG, 0,
-			  "unknown transport '%s': `linefill list transports` shows them", name);
+	unknown_transport(name, err);
 	return NULL;
 }

@@ -14,6 +14,7 @@
 #include "harness/cli/cli.h"
 #include "harness/cli/list_keys.h"
 #include "harness/cli/list_markdown.h"
+#include "harness/cli/progress.h"
 #include "harness/services/ciphers.h"
 #include "harness/study/studies.h"
 #include "harness/study/study.h"
@@ -182,29 +183,50 @@ static json_t *list_studies(void)
 	return list;
 }
 
-/* Measured now, on one core of this machine. */
-static json_t *list_ciphers(void)
-{
-	struct error err = { 0 };
-	json_t *list = ciphers_list(CIPHER_S, &err);
-	size_t i;
-	json_t *object;
-	if (!list)
-		exit(cli_fail(&err));
-	json_array_foreach(list, i, object)
-	{
-		char summary[32];
-		snprintf(summary, sizeof(summary), "%.0f MB/s",
-			 json_real_value(json_object_get(object, "mb_per_s")));
-		json_object_set_new(object, "summary", json_string(summary));
-	}
-	return list;
-}
-
 static const char *member(const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 	return value ? value : "";
+}
+
+static void on_measuring(const char *cipher, const char *mac, void *context)
+{
+	char what[128];
+	snprintf(what, sizeof(what), "measuring %s %s", cipher, mac);
+	progress_say(context, what);
+}
+
+/* What a study's SSH tools take unless it says another. */
+static bool is_default(const json_t *object)
+{
+	const struct option_def *cipher = option_find(study_ssh_options, "cipher");
+	const struct option_def *mac = option_find(study_ssh_options, "mac");
+	return strcmp(member(object, "cipher"), cipher->fallback) == 0 &&
+	       strcmp(member(object, "mac"), mac->fallback) == 0;
+}
+
+/* Measured now, on one core of this machine. */
+static json_t *list_ciphers(void)
+{
+	struct error err = { 0 };
+	struct progress *progress = progress_start_waiting();
+	const struct ciphers_watch watch = { .measuring = on_measuring, .context = progress };
+	json_t *list = ciphers_list(CIPHER_S, &watch, &err);
+	size_t i;
+	json_t *object;
+	progress_end(progress);
+	if (!list)
+		exit(cli_fail(&err));
+	json_array_foreach(list, i, object)
+	{
+		char summary[48];
+		snprintf(summary, sizeof(summary), "%.0f MB/s%s",
+			 json_real_value(json_object_get(object, "mb_per_s")),
+			 is_default(object) ? " (the default)" : "");
+		json_object_set_new(object, "default", json_boolean(is_default(object)));
+		json_object_set_new(object, "summary", json_string(summary));
+	}
+	return list;
 }
 
 /* Of the first column. */

@@ -279,7 +279,7 @@ static int take_pair(const struct cipher_row *cipher, const struct mac_row *mac,
 }
 
 int ciphers_measure(double seconds, void (*found)(const struct cipher_speed *speed, void *context),
-		    void *context, struct error *err)
+		    void *context, const struct ciphers_watch *watch, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cipher_rows); i++) {
 		const struct cipher_row *cipher = &cipher_rows[i];
@@ -287,6 +287,9 @@ int ciphers_measure(double seconds, void (*found)(const struct cipher_speed *spe
 		for (size_t j = 0; j < macs; j++) {
 			struct cipher_speed speed;
 			const struct mac_row *mac = is_authenticated(cipher) ? NULL : &mac_rows[j];
+			if (watch)
+				watch->measuring(cipher->name, mac ? mac->name : "implicit",
+						 watch->context);
 			if (take_pair(cipher, mac, seconds, &speed, err) < 0)
 				return -1;
 			found(&speed, context);
@@ -313,10 +316,10 @@ static void add_speed(const struct cipher_speed *speed, void *context)
 	json_array_append_new(context, object);
 }
 
-json_t *ciphers_list(double seconds, struct error *err)
+json_t *ciphers_list(double seconds, const struct ciphers_watch *watch, struct error *err)
 {
 	json_t *list = json_array();
-	if (ciphers_measure(seconds, add_speed, list, err) == 0)
+	if (ciphers_measure(seconds, add_speed, list, watch, err) == 0)
 		return list;
 	json_decref(list);
 	return NULL;

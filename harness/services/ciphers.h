@@ -18,13 +18,21 @@ struct cipher_speed {
 	const char *reason; /* why it is unknown; else NULL */
 };
 
+/* Told of each pair before it is measured. */
+struct ciphers_watch {
+	void (*measuring)(const char *cipher, const char *mac, void *context);
+	void *context;
+};
+
 /* One pair at a time, in a fixed order, each measured for seconds of CPU time. An error is one of
  * OpenSSL's that should not happen. Blocks for seconds times the number of pairs, about 25. */
 int ciphers_measure(double seconds, void (*found)(const struct cipher_speed *speed, void *context),
-		    void *context, struct error *err) MUST_CHECK;
+		    void *context, const struct ciphers_watch *watch, struct error *err) MUST_CHECK;
 
 /* The same as a JSON array of objects with name, cipher, mac, packet_bytes, and mb_per_s or
- * available = false and reason: for a list, or an agent's reply. NULL on error. */
-json_t *ciphers_list(double seconds, struct error *err) MUST_CHECK;
+ * available = false and reason: for a list, or an agent's reply. watch may be NULL. NULL on error.
+ */
+json_t *ciphers_list(double seconds, const struct ciphers_watch *watch,
+		     struct error *err) MUST_CHECK;
 
 #endif

@@ -206,6 +206,32 @@ static void tool_files_are_listed(void **state)
 	ASSERT_HOLDS(bench->error, "{src}");
 }
 
+/* What is missing is told with what brings it. */
+static void packages_are_told(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "gone",
+		       "[tool]\nsummary = gone\npackages = one-package, two\n"
+		       "run = lf-no-such-program {src} {dst}\n");
+	PROGRAM_RUN(bench, "list", "transports", "--tools", bench->tools);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "not available: lf-no-such-program: not found (on Debian: "
+				    "apt-get install one-package two)");
+}
+
+static void default_cipher_is_marked(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "list", "ciphers");
+	ASSERT_EXIT(bench, 0);
+	const char *line = strstr(bench->output, "aes128-ctr hmac-sha2-256");
+	const char *mark = strstr(bench->output, "(the default)");
+	assert_non_null(line);
+	assert_non_null(mark);
+	assert_true(mark > line && mark < strchr(line, '\n'));
+	assert_null(strstr(mark + 1, "(the default)"));
+}
+
 /* A name is not overlooked, whatever the list and its form. */
 static void names_choose(void **state)
 {
@@ -255,6 +281,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(nothing_means_transports),    BENCH_TEST(tool_files_are_listed),
 		BENCH_TEST(own_tools_are_found),         BENCH_TEST(home_is_left_alone),
 		BENCH_TEST(ordinary_home_is_left_alone), BENCH_TEST(names_choose),
+		BENCH_TEST(packages_are_told),           BENCH_TEST(default_cipher_is_marked),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,10 +22,28 @@
 
 #define LISTEN_TRIES 5
 
+/* A program is nowhere: what brings it? */
+static int say_packages(const struct tool_file *file, struct error *err)
+{
+	AUTO_TEXT packages = { 0 };
+	if (!err || err->kind != ERROR_UNAVAILABLE || err->code != ENOENT || !file->packages)
+		return -1;
+	for (char **name = file->packages; *name; name++)
+		text_addf(&packages, " %s", *name);
+	const struct error said = *err;
+	if (strcmp(text_string(&packages), " none") == 0)
+		return error_set(err, said.kind, said.code, "%s (Debian has no package of it)",
+				 said.message);
+	return error_set(err, said.kind, said.code, "%s (on Debian: apt-get install%s)",
+			 said.message, text_string(&packages));
+}
+
 int tool_run_probe(const struct transport *transport, struct probe *probe, struct error *err)
 {
 	const struct tool *tool = tool_session_tool(transport);
-	return tool_probe(tool->file, tool->has_version ? &tool->version : NULL, probe, err);
+	if (tool_probe(tool->file, tool->has_version ? &tool->version : NULL, probe, err) == 0)
+		return 0;
+	return say_packages(tool->file, err);
 }
 
 int tool_run_check(const struct transport *transport, const void *options, enum preserve preserve,

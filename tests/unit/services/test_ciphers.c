@@ -38,7 +38,7 @@ static void test_pairs(void **state)
 	struct seen seen = { 0 };
 	struct error err = { 0 };
 	(void)state;
-	if (ciphers_measure(0.02, take, &seen, &err) < 0)
+	if (ciphers_measure(0.02, take, &seen, NULL, &err) < 0)
 		fail_msg("%s", err.message);
 	/* 6 ciphers with 4 MACs each, 3 that authenticate, 2 UMACs; unknown are these and none with
 	 * none. */
@@ -49,11 +49,20 @@ static void test_pairs(void **state)
 	assert_true(seen.both > expected / 3 && seen.both < expected * 3);
 }
 
+static void count(const char *cipher, const char *mac, void *context)
+{
+	assert_true(*cipher && *mac);
+	++*(size_t *)context;
+}
+
 static void test_list(void **state)
 {
 	struct error err = { 0 };
+	size_t told = 0;
+	const struct ciphers_watch watch = { .measuring = count, .context = &told };
 	(void)state;
-	json_t *list = ciphers_list(0.001, &err);
+	json_t *list = ciphers_list(0.001, &watch, &err);
+	assert_int_equal(told, 6 * 4 + 3);
 	size_t i;
 	json_t *object;
 	assert_non_null(list);
