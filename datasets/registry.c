@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness/base/cleanup.h"
 
@@ -61,6 +62,13 @@ static const char *name_at(const void *context, size_t i)
 	return all[i] ? all[i]->name : NULL;
 }
 
+/* What people write who mean their own files. */
+static bool is_folder(const char *name)
+{
+	struct stat status;
+	return *name && stat(name, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 const struct dataset *dataset_get(const char *name, struct error *err)
 {
 	const struct dataset *dataset = dataset_find(name);
@@ -71,6 +79,11 @@ const struct dataset *dataset_get(const char *name, struct error *err)
 			*err = problems[i];
 			return NULL;
 		}
+	if (is_folder(name)) {
+		error_set(err, ERROR_CONFIG, 0,
+			  "'%s' is a folder: that is the dataset directory:path=%s", name, name);
+		return NULL;
+	}
 	const char *near = text_nearest(name, name_at, dataset_all());
 	if (near)
 		error_set(err, ERROR_CONFIG, 0, "unknown dataset '%s': did you mean '%s'?", name,

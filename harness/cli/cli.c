@@ -113,10 +113,13 @@ static void refuse_option(const struct argp *argp, const char *verb, const char 
 	exit(CLI_USAGE);
 }
 
-/* argp would only say that it does not know the option. */
-static void check_long_options(const struct argp *argp, int argc, char **argv)
+/* argp would only say that it does not know the option; and -h it does not know. */
+static void check_options(const struct argp *argp, int argc, char **argv)
 {
+	static char help[] = "--help";
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "-h") == 0)
+			argv[i] = help;
 		if (strncmp(argv[i], "--", 2) != 0) {
 			/* A short option's separate value may look like anything. */
 			const struct argp_option *option = options_of(argp);
@@ -146,7 +149,7 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 	char name[64];
 	snprintf(name, sizeof(name), "linefill %s", verb);
 	argp_err_exit_status = CLI_USAGE;
-	check_long_options(argp, argc, argv);
+	check_options(argp, argc, argv);
 	argv[0] = name; /* for usage messages */
 	error_t problem = argp_parse(argp, argc, argv, 0, NULL, input);
 	argv[0] = verb;

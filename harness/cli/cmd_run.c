@@ -20,6 +20,7 @@
 #include "harness/control/conduct.h"
 #include "harness/study/studies.h"
 #include "transports/catalog.h"
+#include "transports/registry.h"
 
 #define FOLDERS_A_SECOND 100
 
@@ -30,8 +31,8 @@ struct list {
 };
 
 struct arguments {
-	char *file, *out, *dataset, *rounds, *seed, *noise_from, *format;
-	struct list transports, sets, only, tools;
+	char *out, *dataset, *rounds, *seed, *noise_from, *format;
+	struct list words, transports, sets, only, tools;
 	struct show_terms show;
 	bool plan;
 	struct safety_leave leave;
@@ -154,10 +155,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "--format %s: table and ttcp are known", argument);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->file)
-			argp_error(state, "one study file is enough: %s or %s", arguments->file,
-				   argument);
-		arguments->file = argument;
+		list_add(&arguments->words, argument);
 		return 0;
 	case ARGP_KEY_END:
 		if (arguments->noise_from && !arguments->plan)
@@ -262,6 +260,7 @@ static void free_lists(struct arguments *arguments)
 {
 	for (size_t i = 0; i < arguments->tools.count; i++)
 		free(arguments->tools.items[i]);
+	free(arguments->words.items);
 	free(arguments->transports.items);
 	free(arguments->sets.items);
 	free(arguments->only.items);
@@ -286,6 +285,38 @@ static int resolve_tools(struct arguments *arguments, struct error *err)
 	return 0;
 }
 
+/* The one word that is no option is a study; people try transports, too. */
+static int find_study(const struct arguments *arguments, char **file, struct error *err)
+{
+	const struct list *words = &arguments->words;
+	AUTO_TEXT meant = { 0 };
+	for (size_t i = 0; i < words->count; i++) {
+		AUTO_FREE char *path = studies_find(words->items[i]);
+		AUTO_FREE char *name = strndup(words->items[i], strcspn(words->items[i], ":"));
+		if (path && name && access(path, F_OK) < 0 && transport_find(name))
+			text_addf(&meant, " -t %s", words->items[i]);
+	}
+	if (meant.length)
+		return error_set(err, ERROR_CONFIG, 0, "transports have a -t: linefill run%s",
+				 meant.data);
+	if (words->count > 1)
+		return error_set(err, ERROR_CONFIG, 0, "one study file is enough: %s or %s",
+				 words->items[0], words->items[1]);
+	*file = words->count ? studies_find(words->items[0]) : NULL;
+	if (!*file || access(*file, F_OK) == 0 || strchr(*file, '/') || strchr(*file, '.'))
+		return 0;
+	/* A slip of a transport's name is told as one. */
+	struct error slip = { 0 };
+	if (!catalog_transport(*file, &slip) && strstr(slip.message, "did you mean"))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "there is no study file '%s'; transports have a -t, and: %s",
+				 *file, slip.message);
+	return error_set(err, ERROR_CONFIG, 0,
+			 "there is no study file '%s', nor a study of that name: `linefill list "
+			 "studies` shows those that come with linefill",
+			 *file);
+}
+
 static int plan(const struct study *study, const struct arguments *arguments)
 {
 	struct error err = { 0 };
@@ -300,9 +331,8 @@ int cmd_run(int argc, char **argv)
 	int status = CLI_OK;
 	cli_parse(&argp, argc, argv, &arguments);
 	catalog_load();
-	AUTO_FREE char *file = arguments.file ? studies_find(arguments.file) : NULL;
-	const struct study_request request = {
-		.file = file,
+	AUTO_FREE char *file = NULL;
+	struct study_request request = {
 		.transports = (const char *const *)arguments.transports.items,
 		.dataset = arguments.dataset,
 		.rounds = arguments.rounds,
@@ -310,7 +340,9 @@ int cmd_run(int argc, char **argv)
 		.sets = (const char *const *)arguments.sets.items,
 		.only = (const char *const *)arguments.only.items,
 	};
-	if (resolve_tools(&arguments, &err) < 0 || study_load(&study, &request, &err) < 0) {
+	int found = resolve_tools(&arguments, &err) < 0 ? -1 : find_study(&arguments, &file, &err);
+	request.file = file;
+	if (found < 0 || study_load(&study, &request, &err) < 0) {
 		err.kind = ERROR_CONFIG;
 		status = cli_fail(&err);
 	} else {

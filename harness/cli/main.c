@@ -55,6 +55,24 @@ static int unknown_verb(const char *verb)
 	return CLI_USAGE;
 }
 
+static int run_verb(int argc, char **argv)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (strcmp(verbs[i].name, argv[0]) == 0)
+			return verbs[i].run(argc, argv);
+	return unknown_verb(argv[0]);
+}
+
+/* Of all, or of one verb. */
+static int help(int argc, char **argv)
+{
+	char *asked[] = { argc > 0 ? argv[0] : NULL, (char[]){ "--help" }, NULL };
+	if (argc > 0)
+		return run_verb(2, asked);
+	print_help(stdout);
+	return CLI_OK;
+}
+
 int main(int argc, char **argv)
 {
 	standard_start();
@@ -66,16 +84,11 @@ int main(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0) {
-		print_help(stdout);
-		return CLI_OK;
-	}
+	    strcmp(argv[1], "help") == 0)
+		return help(argc - 2, argv + 2);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		printf("linefill %s\n", LINEFILL_VERSION);
 		return CLI_OK;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (strcmp(verbs[i].name, argv[1]) == 0)
-			return verbs[i].run(argc - 1, argv + 1);
-	return unknown_verb(argv[1]);
+	return run_verb(argc - 1, argv + 1);
 }

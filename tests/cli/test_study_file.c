@@ -147,6 +147,25 @@ static void mistakes_name_file_line_and_key(void **state)
 	bench_check_clean(bench);
 }
 
+/* What people type: it works, or the very thing to type is said. */
+static void what_people_type_works(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_file(bench, "my.ini",
+		       "[study]\nrounds = 1\ntimeout = 5m\n[ssh]\ncipher = aes128-ctr, aes256-ctr\n"
+		       "[dataset]\nrecipe = small-files\nfiles = 3\n"
+		       "[case a]\ntransport = scp\ncipher = aes128-ctr chacha20-poly1305\n");
+	PROGRAM_START_STUDY(bench, "my.ini", "-t", "ssh:cipher=aes128-ctr aes256-ctr+aes192-ctr",
+			    "--set", "study.timeout=2m", "--plan");
+	program_wait(bench);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "scp:cipher=chacha20-poly1305@openssh.com");
+	ASSERT_HOLDS(bench->output, "ssh:cipher=aes256-ctr,aes192-ctr");
+	PROGRAM_START_STUDY(bench, "-t", "tcp", "--set", "ssh.cipher=aes256-gcm", "--plan");
+	program_wait(bench);
+	ASSERT_EXIT(bench, 0);
+}
+
 /* A sweep that would run for years is a mistake. */
 static void endless_sweep_is_refused(void **state)
 {
@@ -168,6 +187,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(cases_are_chosen),
 		BENCH_TEST(studies_of_linefill_are_known_by_name),
 		BENCH_TEST(mistakes_name_file_line_and_key),
+		BENCH_TEST(what_people_type_works),
 		BENCH_TEST(endless_sweep_is_refused),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);

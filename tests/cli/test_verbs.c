@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "harness/base/cleanup.h"
 #include "tests/cli/program.h"
 
 static const char *const verbs[] = { "run", "list", "dataset", "report", "tool" };
@@ -54,6 +55,13 @@ static void every_verb_has_help(void **state)
 		assert_string_equal(bench->error, "");
 		ASSERT_HOLDS(bench->output, "Usage: linefill");
 		ASSERT_HOLDS(bench->output, verbs[i]);
+		AUTO_FREE char *help = strdup(bench->output);
+		PROGRAM_RUN(bench, verbs[i], "-h");
+		ASSERT_EXIT(bench, 0);
+		assert_string_equal(bench->output, help);
+		PROGRAM_RUN(bench, "help", verbs[i]);
+		ASSERT_EXIT(bench, 0);
+		assert_string_equal(bench->output, help);
 		PROGRAM_RUN(bench, verbs[i], "--usage");
 		ASSERT_EXIT(bench, 0);
 	}
@@ -129,7 +137,7 @@ static void mistakes_are_answered_with_the_nearest(void **state)
 		{ { "run", "-t", "tcp", "--rounds", "1e9" }, { "rounds" } },
 		{ { "run", "-t", "tcp", "--rounds", "" }, { "rounds" } },
 		{ { "run", "-t", "tcp", "--seed", "x" }, { "seed", "x" } },
-		{ { "run", "-t", "tcp", "--set", "rounds=1" }, { "SECTION.KEY=VALUE" } },
+		{ { "run", "-t", "tcp", "--set", "rounds=1" }, { "study.rounds=1" } },
 		{ { "run", "-t", "tcp", "--set", "study.ronds=1" }, { "ronds", "rounds" } },
 		{ { "run", "-t", "tcp", "--set", "stduy.rounds=1" }, { "stduy", "study" } },
 		{ { "run", "-t", "tcp", "--set", "case tpc.instances=1" }, { "tpc" } },
@@ -145,7 +153,19 @@ static void mistakes_are_answered_with_the_nearest(void **state)
 		{ { "run", "--format", "ttcp", "--format=table" },
 		  { "--format ttcp", "--format table" } },
 		{ { "run", "/lf-nowhere.ini" }, { "/lf-nowhere.ini" } },
-		{ { "run", "one.ini", "two.ini" }, { "one" } },
+		{ { "run", "one.ini", "two.ini" }, { "one.ini", "two.ini" } },
+		{ { "run", "scp", "rsync-ssh" }, { "linefill run -t scp -t rsync-ssh" } },
+		{ { "run", "multi:streams=4" }, { "linefill run -t multi:streams=4" } },
+		{ { "run", "rsync" }, { "'rsync'", "-t", "'rsync-ssh'" } },
+		{ { "run", "zzzzzzz" }, { "'zzzzzzz'", "linefill list studies" } },
+		{ { "run", "-t", "rsync" }, { "'rsync-ssh'", "'rsync-daemon'" } },
+		{ { "run", "-t", "cp" }, { "'cp'" } },
+		{ { "run", "-t", "tcp", "--dataset", "/usr/include" },
+		  { "directory:path=/usr/include" } },
+		{ { "dataset", "make", "/usr/include", "x" }, { "directory:path=/usr/include" } },
+		{ { "run", "-t", "tcp", "--dataset", "single:bytes=256" }, { "256B", "256MiB" } },
+		{ { "run", "-t", "multi:streams=1,2,4" }, { "'streams=1 2 4'" } },
+		{ { "help", "rum" }, { "'rum'", "'run'" } },
 		{ { "list", "transport" }, { "'transport'", "'transports'" } },
 		{ { "list", "transports", "scpp" }, { "scpp", "scp" } },
 		{ { "list", "datasets", "singel" }, { "singel" } },
