@@ -161,11 +161,24 @@ static void on_run_ended(const struct result *row, void *context)
 	pthread_mutex_unlock(&progress->lock);
 }
 
+static void on_note(const char *text, void *context)
+{
+	struct progress *progress = context;
+	char shown[2048];
+	pthread_mutex_lock(&progress->lock);
+	text_escape_terminal(shown, sizeof(shown), text);
+	fprintf(stderr, "%snote: %s\n", progress->terminal ? "\r\033[K" : "", shown);
+	if (progress->terminal)
+		draw(progress);
+	pthread_mutex_unlock(&progress->lock);
+}
+
 struct conduct_watch progress_watch(struct progress *progress)
 {
 	return (struct conduct_watch){ .phase = on_phase,
 				       .run_started = on_run_started,
 				       .run_ended = on_run_ended,
+				       .note = on_note,
 				       .context = progress };
 }
 

@@ -26,6 +26,7 @@ struct conduct {
 	struct text *commands;    /* one a case */
 	struct error *hindrances; /* one a case: kind NONE when it can run */
 	struct csv_writer csv;
+	size_t notes_told; /* of the pair's */
 };
 
 static void say_phase(const struct conduct *conduct, const char *what)
@@ -47,6 +48,22 @@ static int write_record(const struct conduct *conduct, struct error *err)
 		.commands = conduct->commands,
 	};
 	return record_write(&record, conduct->order->folder, err);
+}
+
+/* What no row tells: to the watch, and to the record. */
+static int tell_notes(struct conduct *conduct, struct error *err)
+{
+	const struct conduct_watch *watch = conduct->order->watch;
+	const json_t *notes = conduct->pair.notes;
+	pair_check(&conduct->pair);
+	if (conduct->notes_told == json_array_size(notes))
+		return 0;
+	while (conduct->notes_told < json_array_size(notes)) {
+		const json_t *note = json_array_get(notes, conduct->notes_told++);
+		if (watch && watch->note)
+			watch->note(json_string_value(note), watch->context);
+	}
+	return write_record(conduct, err);
 }
 
 static int put_row(struct conduct *conduct, const struct result *row, struct error *err)
@@ -202,7 +219,7 @@ static int do_run(struct conduct *conduct, const struct plan_run *planned,
 		run_case(&run, &row, conduct->order->cancel);
 		keep_from_rest(conduct, planned->item, &row);
 	}
-	return put_row(conduct, &row, err);
+	return put_row(conduct, &row, err) < 0 ? -1 : tell_notes(conduct, err);
 }
 
 /* One row a case, in the first round, for what cannot run at all. */
@@ -318,6 +335,8 @@ int conduct_study(const struct conduct_order *order, struct conduct_outcome *out
 	int result = csv_open(&conduct.csv, csv_path, err);
 	if (result == 0)
 		result = conduct_rows(&conduct, &plan, err);
+	if (result == 0)
+		result = tell_notes(&conduct, err);
 	if (result == 0)
 		result = write_record(&conduct, err);
 	say_phase(&conduct, "cleaning up");

@@ -14,6 +14,7 @@ struct conduct_watch {
 	void (*run_started)(const struct study_case *item, int round, size_t position, size_t count,
 			    void *context);
 	void (*run_ended)(const struct result *row, void *context);
+	void (*note)(const char *text, void *context); /* what no row tells */
 	void *context;
 };
 

@@ -41,6 +41,7 @@ void pair_init(struct pair *pair, const struct study *study, const char *const *
 {
 	*pair = (struct pair){ .study = study, .tool_folders = tool_folders };
 	pair->log_folder = strdup(log_folder);
+	pair->notes = message_list();
 	pair->sides[XFER_SOURCE].peer = PEER_NONE;
 	pair->sides[XFER_SINK].peer = PEER_NONE;
 }
@@ -63,9 +64,36 @@ void pair_close(struct pair *pair)
 	}
 	free(pair->log_folder);
 	pair->log_folder = NULL;
+	json_decref(pair->notes);
+	pair->notes = NULL;
 }
 
 /* ---- an agent with its folders ---- */
+
+void pair_check(struct pair *pair)
+{
+	for (int i = 0; i < 2; i++) {
+		struct pair_side *side = &pair->sides[i];
+		peer_check(&side->peer);
+		if (side->peer.alive || !side->peer.death[0] || side->mourned)
+			continue;
+		message_append_text(pair->notes, side->peer.death);
+		side->mourned = true;
+	}
+}
+
+static void note_launch(struct pair *pair, struct pair_side *side)
+{
+	char now[CLOCK_UTC_SIZE];
+	AUTO_TEXT text = { 0 };
+	clock_utc_text(now);
+	text_addf(&text, "%s: the %s agent was started again, with %s", now, side->peer.name,
+		  side->peer.side == XFER_SOURCE ? "a new dataset" : "new folders");
+	if (side->launched)
+		message_append_text(pair->notes, text_string(&text));
+	side->launched = true;
+	side->mourned = false;
+}
 
 static int say_hello(struct pair *pair, struct pair_side *side, const struct cancel *cancel,
 		     struct error *err)
@@ -110,6 +138,7 @@ static int launch(struct pair *pair, struct pair_side *side, const struct cancel
 	peer_close(&side->peer);
 	if (peer_launch(&side->peer, which, log, err) < 0 || say_hello(pair, side, cancel, err) < 0)
 		return -1;
+	note_launch(pair, side);
 	return make_folders(pair->study, side, cancel, err);
 }
 
@@ -228,6 +257,7 @@ int pair_ready(struct pair *pair, const struct cancel *cancel, struct error *err
 {
 	struct pair_side *source = &pair->sides[XFER_SOURCE];
 	struct pair_side *sink = &pair->sides[XFER_SINK];
+	pair_check(pair);
 	if (!source->peer.alive) {
 		sink->ready = false;
 		if (launch(pair, source, cancel, err) < 0)

@@ -31,6 +31,8 @@ struct pair_ssh_terms {
 struct pair_side {
 	struct peer peer;
 	bool ready;    /* folders are made, and the data is known */
+	bool launched; /* once at least */
+	bool mourned;  /* its death is among the notes */
 	json_t *facts; /* of the host: the reply to hello */
 	json_t *roots; /* of the shares */
 	char *data;    /* its data folder */
@@ -48,6 +50,7 @@ struct pair {
 	struct pair_ssh_terms ssh_terms;  /* of the server that runs, if ssh_ready */
 	char ssh_cipher[64], ssh_mac[64]; /* negotiated in the preflight */
 	char ssh_server_version[128];
+	json_t *notes; /* what no row tells: agents that died and were started again, in words */
 };
 
 void pair_init(struct pair *pair, const struct study *study, const char *const *tool_folders,
@@ -61,7 +64,9 @@ void pair_close(struct pair *pair);
 double pair_work_s(uint64_t files, uint64_t bytes, unsigned times);
 /* The same for what the dataset turned out to be, once through. */
 double pair_pass_s(const struct pair *pair);
-/* Both agents run and know the data. */
+/* Looks whether an agent has died, and notes it. */
+void pair_check(struct pair *pair);
+/* Both agents run and know the data. One that died is started again, which is noted. */
 int pair_ready(struct pair *pair, const struct cancel *cancel, struct error *err) MUST_CHECK;
 /* The answers of both ends to "does this transport work here": {"name": {"version", "path"} or
  * {"error"}}. */

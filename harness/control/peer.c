@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +34,13 @@ int peer_launch(struct peer *peer, enum xfer_side side, const char *log_file, st
 	return 0;
 }
 
+static void record_death(struct peer *peer, const char *how)
+{
+	char now[CLOCK_UTC_SIZE];
+	clock_utc_text(now);
+	snprintf(peer->death, sizeof(peer->death), "%s: %.400s", now, how);
+}
+
 static void peer_died(struct peer *peer)
 {
 	char text[64];
@@ -46,6 +54,7 @@ static void peer_died(struct peer *peer)
 	peer->alive = peer->waiting = false;
 	error_set(&peer->error, ERROR_PEER, 0, "the %s agent died%s%s", peer->name,
 		  known ? ": " : "", known ? child_status_text(status, text, sizeof(text)) : "");
+	record_death(peer, peer->error.message);
 }
 
 int peer_start(struct peer *peer, const struct peer_question *question, struct error *err)
@@ -143,10 +152,12 @@ static int wait_once(struct peer *const *peers, size_t count, struct io_limit *l
 /* It hears nobody any more. */
 static void give_up(struct peer *peer, double waited_s)
 {
-	peer_kill(peer);
-	error_set(&peer->error, ERROR_TIMEOUT, 0,
+	struct error reason = { 0 };
+	error_set(&reason, ERROR_TIMEOUT, 0,
 		  "the %s agent gave no answer for %.0f s while %s, and was killed", peer->name,
 		  waited_s, request_doing(peer->asked));
+	peer_kill(peer, reason.message);
+	peer->error = reason;
 }
 
 /* Time was up, by its clock or by ours: whose, and for what? */
@@ -226,11 +237,19 @@ int peer_ask(struct peer *peer, enum request what, json_t *members, double secon
 	return peer_call(peer, &question, cancel, err);
 }
 
-void peer_kill(struct peer *peer)
+void peer_kill(struct peer *peer, const char *why)
 {
 	if (peer->child.pid > 0)
 		kill(peer->child.pid, SIGKILL);
 	peer_died(peer);
+	record_death(peer, why);
+}
+
+void peer_check(struct peer *peer)
+{
+	struct pollfd ended = { .fd = peer->child.fd, .events = POLLIN };
+	if (peer->alive && poll(&ended, 1, 0) > 0)
+		peer_died(peer);
 }
 
 void peer_close(struct peer *peer)

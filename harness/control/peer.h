@@ -23,6 +23,7 @@ struct peer {
 	enum request asked;   /* the last request */
 	struct message reply; /* of the last request */
 	struct error error;   /* of the last request: kind NONE when it worked */
+	char death[512];      /* when and how it died, for people; "" while it lives */
 };
 
 #define PEER_NONE ((struct peer){ .child = CHILD_NONE, .fd = -1 })
@@ -61,7 +62,9 @@ int peer_ask_all(struct peer *const *peers, size_t count, const struct peer_ques
 		 const struct cancel *cancel, struct error *err) MUST_CHECK;
 /* "bye", then the end: an agent that does not leave in time is killed. */
 void peer_close(struct peer *peer);
-/* Kills the agent: it is past talking to. */
-void peer_kill(struct peer *peer);
+/* Kills the agent: it is past talking to, and why says so. */
+void peer_kill(struct peer *peer, const char *why);
+/* Has it died while nothing was asked of it? Then it is no longer alive. */
+void peer_check(struct peer *peer);
 
 #endif

@@ -195,6 +195,7 @@ static json_t *build(const struct record *record)
 	put_ends(record, root);
 	message_put(root, "dataset", dataset_of(study, &record->pair->dataset));
 	message_put(root, "cases", cases);
+	message_put(root, "notes", json_deep_copy(record->pair->notes));
 	message_put_flag(root, "same_host", true);
 	return root;
 }

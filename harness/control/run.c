@@ -267,7 +267,7 @@ static void clean_pair(struct pair *pair)
 		if (peer_ask(peer, REQUEST_END_RUN, NULL, 60, NULL, &err) < 0 ||
 		    peer_ask(peer, REQUEST_CLEAN, NULL, 600, NULL, &err) < 0)
 			if (peer->alive)
-				peer_kill(peer);
+				peer_kill(peer, err.message);
 	}
 }
 

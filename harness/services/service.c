@@ -85,10 +85,14 @@ static void end_sessions(struct keeper *keeper)
 static void hear_agent(struct keeper *keeper)
 {
 	char ask = 0;
+	struct pollfd waiting = { .fd = keeper->listener, .events = POLLIN };
 	if (recv(keeper->agent, &ask, 1, 0) <= 0) {
 		end_sessions(keeper);
 		_exit(0);
 	}
+	/* Whoever connected before the agent asked is one to wait for: it may still write. */
+	while (poll(&waiting, 1, 0) > 0)
+		start_session(keeper);
 	if (!has_children())
 		tell(keeper);
 	else

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -125,12 +127,29 @@ static void term_of_server(void **state)
 	check_victims(bench, "the keeper of the private server died: killed by SIGTERM");
 }
 
+/* What was started again is told where people look. */
+static void check_notes(const struct bench *bench, const char *side, const char *death)
+{
+	char again[64];
+	char *record = bench_read_out(bench, "study.json");
+	char *report = bench_read_out(bench, "report.html");
+	snprintf(again, sizeof(again), "the %s agent was started again", side);
+	const char *const texts[] = { bench->error, record, report };
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		ASSERT_HOLDS(texts[i], death);
+		ASSERT_HOLDS(texts[i], again);
+	}
+	free(record);
+	free(report);
+}
+
 static void kill_agent(struct bench *bench, const char *side, int signal, const char *reason)
 {
 	add_victim(bench, "source");
 	start_victims(bench);
 	kill(bench_await_agent(bench, side), signal);
 	check_victims(bench, reason);
+	check_notes(bench, side, reason);
 }
 
 static void kill_of_source_agent(void **state)

@@ -148,7 +148,7 @@ static void test_no_stale_reply(void **state)
 		const struct peer_question question = { .what = REQUEST_VERIFY, .seconds = 60 };
 		for (int i = 0; i < 2; i++)
 			peers[i].reply.json = json_pack("{s:i}", "bytes", 1);
-		peer_kill(&peers[dead]);
+		peer_kill(&peers[dead], "for the test");
 		assert_int_equal(peer_ask_all(both, 2, &question, NULL, &err), -1);
 		assert_string_equal(err.message, dead == 0 ? "the sink agent is gone"
 							   : "the source agent is gone");
