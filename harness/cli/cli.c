@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/text.h"
 
 #define OPTIONS_MAX 64
@@ -20,11 +22,34 @@ static const struct argp_option *options_of(const struct argp *argp)
 	return argp->options ? argp->options : no_options;
 }
 
+void cli_print(FILE *to, const char *format, ...)
+{
+	va_list args;
+	char *text = NULL;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort();
+	va_end(args);
+	size_t size = 4 * strlen(text) + 1;
+	AUTO_FREE char *whole = text;
+	AUTO_FREE char *shown = malloc(size);
+	if (!shown)
+		abort();
+	for (char *line = text; line;) {
+		char *end = strchr(line, '\n');
+		if (end)
+			*end = '\0';
+		text_escape_terminal(shown, size, line);
+		fputs(shown, to);
+		if (end)
+			fputc('\n', to);
+		line = end ? end + 1 : NULL;
+	}
+}
+
 int cli_fail(const struct error *err)
 {
-	char shown[sizeof(err->message) * 4];
-	text_escape_terminal(shown, sizeof(shown), err->message);
-	fprintf(stderr, "linefill: %s\n", shown);
+	cli_print(stderr, "linefill: %s\n", err->message);
 	if (err->kind == ERROR_CANCELLED)
 		return CLI_INTERRUPTED;
 	return err->kind == ERROR_CONFIG ? CLI_USAGE : CLI_RUNS_FAILED;
@@ -71,8 +96,8 @@ static void close_output(int status, void *context)
 	} else if (errno == EBADF && !pending && !failed) {
 		return; /* it was closed all along, and nobody missed it */
 	}
-	fprintf(stderr, "linefill: standard output could not be written%s%s\n", errno ? ": " : "",
-		errno ? strerror(errno) : "");
+	cli_print(stderr, "linefill: standard output could not be written%s%s\n", errno ? ": " : "",
+		  errno ? strerror(errno) : "");
 	_exit(status ? status : CLI_RUNS_FAILED);
 }
 
@@ -106,10 +131,10 @@ static void refuse_option(const struct argp *argp, const char *verb, const char 
 		if (option->name && count + 1 < OPTIONS_MAX)
 			known[count++] = option->name;
 	const char *near = text_nearest_in(name, known);
-	fprintf(stderr, "linefill: unknown option '--%s'", name);
+	cli_print(stderr, "linefill: unknown option '--%s'", name);
 	if (near)
-		fprintf(stderr, ": did you mean '--%s'?", near);
-	fprintf(stderr, "\nTry `linefill %s --help`.\n", verb);
+		cli_print(stderr, ": did you mean '--%s'?", near);
+	cli_print(stderr, "\nTry `linefill %s --help`.\n", verb);
 	exit(CLI_USAGE);
 }
 

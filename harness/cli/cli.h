@@ -3,6 +3,7 @@
 #define LINEFILL_CLI_CLI_H
 
 #include <argp.h>
+#include <stdio.h>
 
 #include "harness/base/error.h"
 
@@ -38,6 +39,9 @@ void cli_keep_once(char **place, const char *option, char *value, struct argp_st
 /* To be called first: whatever the process prints on standard output is written when it exits, or
  * else it says so and the exit status is not 0. */
 void cli_watch_output(void);
+/* The one way to print what may quote a file, a tool or another program: whatever drives terminals
+ * is shown escaped, but for the ends of lines. */
+void cli_print(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "linefill: message" on standard error; returns the exit status for its kind. */
 int cli_fail(const struct error *err);
 

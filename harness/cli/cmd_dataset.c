@@ -110,11 +110,11 @@ static void print_manifest(const struct manifest *manifest)
 {
 	char digest[MANIFEST_DIGEST_SIZE], bytes[32];
 	manifest_digest_text(manifest, digest);
-	printf("%llu files, %llu folders, %llu links, %s (%llu bytes), digest %s\n",
-	       (unsigned long long)manifest->files, (unsigned long long)manifest->folders,
-	       (unsigned long long)manifest->links,
-	       text_from_bytes(bytes, sizeof(bytes), manifest->bytes),
-	       (unsigned long long)manifest->bytes, digest);
+	cli_print(stdout, "%llu files, %llu folders, %llu links, %s (%llu bytes), digest %s\n",
+		  (unsigned long long)manifest->files, (unsigned long long)manifest->folders,
+		  (unsigned long long)manifest->links,
+		  text_from_bytes(bytes, sizeof(bytes), manifest->bytes),
+		  (unsigned long long)manifest->bytes, digest);
 }
 
 static int make(const struct arguments *arguments, const char *manifest_path,

@@ -250,27 +250,28 @@ static void print_line(const json_t *object, int width)
 	const char *detail = json_object_get(object, "version") ? member(object, "version")
 			     : json_object_get(object, "unit")  ? member(object, "unit")
 								: "";
-	printf("%-*s ", width, member(object, "name"));
+	cli_print(stdout, "%-*s ", width, member(object, "name"));
 	if (json_is_false(json_object_get(object, "available"))) {
 		text_escape_terminal(shown, sizeof(shown), member(object, "reason"));
-		printf("not available: %s\n", shown);
+		cli_print(stdout, "not available: %s\n", shown);
 		return;
 	}
 	text_escape_terminal(shown, sizeof(shown), member(object, "summary"));
-	printf("%s", shown);
+	cli_print(stdout, "%s", shown);
 	if (*detail) {
 		text_escape_terminal(shown, sizeof(shown), detail);
-		printf(" [%s]", shown);
+		cli_print(stdout, " [%s]", shown);
 	}
-	printf("\n");
+	cli_print(stdout, "\n");
 }
 
 static int show_options(const char *name, const char *summary, const struct option_def *defs)
 {
 	AUTO_TEXT text = { 0 };
 	option_help(defs, 2, &text);
-	printf("%s: %s\n%s", name, summary, text.length ? "Options:\n" : "No options.\n");
-	fputs(text_string(&text), stdout);
+	cli_print(stdout, "%s: %s\n%s", name, summary,
+		  text.length ? "Options:\n" : "No options.\n");
+	cli_print(stdout, "%s", text_string(&text));
 	return CLI_OK;
 }
 
@@ -280,7 +281,7 @@ static int show_keys(const char *section)
 	AUTO_TEXT text = { 0 };
 	if (list_keys(section, &text, &err) < 0)
 		return cli_fail(&err);
-	fputs(text_string(&text), stdout);
+	cli_print(stdout, "%s", text_string(&text));
 	return CLI_OK;
 }
 
@@ -291,11 +292,11 @@ static void show_caps(uint32_t caps)
 		const char *name = caps & bit ? transport_cap_name((enum transport_cap)bit) : NULL;
 		if (!name)
 			continue;
-		printf("%s%s", separator, name);
+		cli_print(stdout, "%s%s", separator, name);
 		separator = ", ";
 	}
 	if (caps)
-		printf("\n");
+		cli_print(stdout, "\n");
 }
 
 static int show_one(const char *what, const char *name)
@@ -315,10 +316,10 @@ static int show_one(const char *what, const char *name)
 		return cli_fail(&err);
 	int status = show_options(transport->name, transport->summary, transport->options);
 	show_caps(transport->caps);
-	printf("In a study file, beside its own options:\n");
+	cli_print(stdout, "In a study file, beside its own options:\n");
 	AUTO_TEXT common = { 0 };
 	option_help(study_case_options, 2, &common);
-	fputs(text_string(&common), stdout);
+	cli_print(stdout, "%s", text_string(&common));
 	return status;
 }
 
@@ -376,7 +377,7 @@ static int show_markdown(const char *what, bool whole)
 		return cli_fail(&err);
 	}
 	list_markdown(&table);
-	fputs(text_string(&table), stdout);
+	cli_print(stdout, "%s", text_string(&table));
 	return CLI_OK;
 }
 
@@ -404,7 +405,7 @@ int cmd_list(int argc, char **argv)
 	}
 	if (arguments.json) {
 		json_dumpf(list, stdout, JSON_INDENT(2));
-		printf("\n");
+		cli_print(stdout, "\n");
 	} else {
 		size_t i;
 		const json_t *object;
@@ -413,8 +414,8 @@ int cmd_list(int argc, char **argv)
 	}
 	json_decref(list);
 	for (size_t i = 0; catalog_problem(i); i++)
-		fprintf(stderr, "linefill: %s\n", catalog_problem(i));
+		cli_print(stderr, "linefill: %s\n", catalog_problem(i));
 	for (size_t i = 0; dataset_problem(i); i++)
-		fprintf(stderr, "linefill: %s\n", dataset_problem(i));
+		cli_print(stderr, "linefill: %s\n", dataset_problem(i));
 	return CLI_OK;
 }

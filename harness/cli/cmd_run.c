@@ -247,7 +247,7 @@ static int conduct(const struct study *study, const struct arguments *arguments,
 			rmdir(folder); /* where nothing could be written */
 		return cli_fail(&err);
 	}
-	printf("\n");
+	cli_print(stdout, "\n");
 	int shown = show_results(folder, &arguments->show, &err);
 	if (shown < 0)
 		cli_fail(&err);

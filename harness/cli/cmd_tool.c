@@ -79,12 +79,12 @@ static int show_row(const struct result *row)
 	char shown[2 * sizeof(row->error)];
 	bool counted = row->verified == VERIFIED_COUNT;
 	if (row->status == STATUS_OK) {
-		printf("trial copy: ok, %s, preserve = %s, %.3f s\n",
-		       counted ? "bytes counted" : "verified", row->preserve, row->total_s);
+		cli_print(stdout, "trial copy: ok, %s, preserve = %s, %.3f s\n",
+			  counted ? "bytes counted" : "verified", row->preserve, row->total_s);
 		return CLI_OK;
 	}
 	text_escape_terminal(shown, sizeof(shown), row->error);
-	printf("trial copy: %s: %s\n", result_status_names[row->status], shown);
+	cli_print(stdout, "trial copy: %s: %s\n", result_status_names[row->status], shown);
 	return row->status == STATUS_CANCELLED ? CLI_INTERRUPTED : CLI_RUNS_FAILED;
 }
 
@@ -203,7 +203,7 @@ static int show_probe(const struct transport *transport)
 	struct probe probe;
 	struct error err = { 0 };
 	char shown[2 * sizeof(err.message)];
-	printf("%s: %s\n", transport->name, transport->summary);
+	cli_print(stdout, "%s: %s\n", transport->name, transport->summary);
 	fflush(stdout);
 	struct progress *progress = progress_start_waiting();
 	progress_say(progress, "asking its programs for their version");
@@ -211,12 +211,13 @@ static int show_probe(const struct transport *transport)
 	progress_end(progress);
 	if (usable == 0) {
 		text_escape_terminal(shown, sizeof(shown), probe.version);
-		printf("program: %s%s%s\n", probe.path, *shown ? ", version " : "", shown);
+		cli_print(stdout, "program: %s%s%s\n", probe.path, *shown ? ", version " : "",
+			  shown);
 		fflush(stdout); /* before the wait for the trial */
 		return CLI_OK;
 	}
 	text_escape_terminal(shown, sizeof(shown), err.message);
-	printf("not available: %s\n", shown);
+	cli_print(stdout, "not available: %s\n", shown);
 	return CLI_RUNS_FAILED;
 }
 
@@ -234,7 +235,7 @@ static int check(const char *path, bool copy)
 		if (length > 4 && strcmp(path + length - 4, ".ini") == 0)
 			status = try_copy(path, tool_description(transport));
 		else
-			printf("no trial copy: only files named *.ini are found\n");
+			cli_print(stdout, "no trial copy: only files named *.ini are found\n");
 	}
 	tool_free(transport);
 	return status;

@@ -5,6 +5,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
+#include "harness/cli/cli.h"
 #include "results/report.h"
 #include "results/results_folder.h"
 #include "results/ttcp.h"
@@ -15,12 +16,12 @@ static int show(const char *folder, const struct results_folder *data, bool ttcp
 	summary_table(&data->summary, &table);
 	if (ttcp)
 		ttcp_report(&data->rows, &table);
-	fputs(text_string(&table), stdout);
+	cli_print(stdout, "%s", text_string(&table));
 	if (report_write(folder, data, err) < 0)
 		return -1;
 	AUTO_FREE char *report = path_join(folder, "report.html");
 	AUTO_FREE char *whole = realpath(report, NULL);
-	printf("\nReport: %s\n", whole ? whole : report);
+	cli_print(stdout, "\nReport: %s\n", whole ? whole : report);
 	return 0;
 }
 

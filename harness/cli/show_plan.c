@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/cli/cli.h"
 #include "harness/cli/plan_noise.h"
 #include "harness/study/plan.h"
 #include "results/compare.h"
@@ -12,14 +13,15 @@ static void print_cases(const struct study *study)
 {
 	for (size_t i = 0; i < study->cases_count; i++) {
 		const struct study_case *item = &study->cases[i];
-		printf("  %-28s %s%s%s, %llu instance%s", item->label, item->transport_name,
-		       item->options_text[0] ? ":" : "", item->options_text,
-		       (unsigned long long)item->instances, item->instances == 1 ? "" : "s");
+		cli_print(stdout, "  %-28s %s%s%s, %llu instance%s", item->label,
+			  item->transport_name, item->options_text[0] ? ":" : "",
+			  item->options_text, (unsigned long long)item->instances,
+			  item->instances == 1 ? "" : "s");
 		/* What --case and --set call it. */
 		if (strcmp(study_case_title(item), item->label) != 0)
-			printf("  [%s]", item->section);
-		printf("%s%s\n", item->transport ? "" : " -- ",
-		       item->transport ? "" : item->missing.message);
+			cli_print(stdout, "  [%s]", item->section);
+		cli_print(stdout, "%s%s\n", item->transport ? "" : " -- ",
+			  item->transport ? "" : item->missing.message);
 	}
 }
 
@@ -29,13 +31,13 @@ static void print_order(const struct study *study, const struct plan *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		if (plan->runs[i].round != round) {
 			round = plan->runs[i].round;
-			printf("%s  round %d: ", round > 1 ? "\n" : "", round);
+			cli_print(stdout, "%s  round %d: ", round > 1 ? "\n" : "", round);
 		} else {
-			printf("; "); /* labels have commas */
+			cli_print(stdout, "; "); /* labels have commas */
 		}
-		printf("%s", study->cases[plan->runs[i].item].label);
+		cli_print(stdout, "%s", study->cases[plan->runs[i].item].label);
 	}
-	printf("\n");
+	cli_print(stdout, "\n");
 }
 
 /* Cases that copy, as far as can be said now. */
@@ -53,26 +55,29 @@ static size_t count_rivals(const struct study *study)
 static void print_tellable(size_t rounds, double noise, size_t family)
 {
 	if (rounds < COMPARE_ROUNDS_MIN)
-		printf("%zu round%s: no difference is named below %d, results are shown as "
-		       "observed\n",
-		       rounds, rounds == 1 ? "" : "s", COMPARE_ROUNDS_MIN);
+		cli_print(stdout,
+			  "%zu round%s: no difference is named below %d, results are shown as "
+			  "observed\n",
+			  rounds, rounds == 1 ? "" : "s", COMPARE_ROUNDS_MIN);
 	else
-		printf("%zu rounds can tell a factor of %.2f, in four studies of five\n", rounds,
-		       power_tellable_ratio(rounds, noise, family));
+		cli_print(stdout, "%zu rounds can tell a factor of %.2f, in four studies of five\n",
+			  rounds, power_tellable_ratio(rounds, noise, family));
 }
 
 static void print_power(const struct study *study, const struct plan_noise *noise)
 {
 	size_t rivals = count_rivals(study);
 	if (rivals < 2) {
-		printf("Nothing is compared: it takes two cases that copy\n");
+		cli_print(stdout, "Nothing is compared: it takes two cases that copy\n");
 		return;
 	}
 	size_t family = rivals * (rivals - 1) / 2;
-	printf("Differences: %zu pair%s; the ratio of two runs of a round scatters by %.1f %% (%s%s)\n",
-	       family, family == 1 ? "" : "s", 100 * noise->ratio,
-	       noise->folder ? "seen in " : "a guess: there are no earlier results of this study",
-	       noise->folder ? noise->folder : "");
+	cli_print(
+		stdout,
+		"Differences: %zu pair%s; the ratio of two runs of a round scatters by %.1f %% (%s%s)\n",
+		family, family == 1 ? "" : "s", 100 * noise->ratio,
+		noise->folder ? "seen in " : "a guess: there are no earlier results of this study",
+		noise->folder ? noise->folder : "");
 	print_tellable((size_t)study->settings.rounds, noise->ratio, family);
 }
 
@@ -81,18 +86,19 @@ static void print_plan(const struct study *study, const struct dataset_estimate 
 	struct plan plan;
 	char bytes[32], total[32];
 	plan_build(&plan, study);
-	printf("Dataset: %s: %llu files, %s (%llu bytes)\n", study->dataset_text,
-	       (unsigned long long)estimate->files,
-	       text_from_bytes(bytes, sizeof(bytes), estimate->bytes),
-	       (unsigned long long)estimate->bytes);
-	printf("Cases:\n");
+	cli_print(stdout, "Dataset: %s: %llu files, %s (%llu bytes)\n", study->dataset_text,
+		  (unsigned long long)estimate->files,
+		  text_from_bytes(bytes, sizeof(bytes), estimate->bytes),
+		  (unsigned long long)estimate->bytes);
+	cli_print(stdout, "Cases:\n");
 	print_cases(study);
-	printf("Order (seed %llu):\n", (unsigned long long)study->settings.seed);
+	cli_print(stdout, "Order (seed %llu):\n", (unsigned long long)study->settings.seed);
 	print_order(study, &plan);
-	printf("In all: %zu runs, %s to copy, roughly %.0f s (at %.1f Gbit/s; a guess before "
-	       "anything is measured)\n",
-	       plan.count, text_from_bytes(total, sizeof(total), estimate->bytes * plan.count),
-	       plan_estimate_s(&plan, estimate->bytes), PLAN_COPY_BPS / 1e9);
+	cli_print(stdout,
+		  "In all: %zu runs, %s to copy, roughly %.0f s (at %.1f Gbit/s; a guess before "
+		  "anything is measured)\n",
+		  plan.count, text_from_bytes(total, sizeof(total), estimate->bytes * plan.count),
+		  plan_estimate_s(&plan, estimate->bytes), PLAN_COPY_BPS / 1e9);
 	plan_free(&plan);
 }
 

@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/files.h"
+#include "harness/base/text.h"
 #include "tests/cli/program.h"
 
 #define GOOD                                                                       \
@@ -126,6 +128,46 @@ static void waiting_is_shown(void **state)
 	assert_string_equal(bench->error, "");
 }
 
+/* What a file says, or the program it names, does not drive the terminal, whoever shows it. */
+static void texts_are_escaped(void **state)
+{
+	struct bench *bench = *state;
+	AUTO_TEXT file = { 0 };
+	AUTO_TEXT plan = { 0 };
+	bench_add_tool(bench, "rude",
+		       "[tool]\nsummary = \033]0;owned\007a \xc2\x9b"
+		       "31mtool\n"
+		       "probe = printf '1.0\\033[31m'\nversion = (.*)\n"
+		       "run = cp -r {src}/. {dst}/\n[preserve]\nmode =\n"
+		       "[option rude]\ntype = text\ndefault = \033[31m\nuse =\n"
+		       "help = it is \033[31mrude\n");
+	bench_add_tool(bench, "worse", "[tool]\nrunn = \033[31m\n\033[32m = 3\n");
+	bench_add_file(bench, "rude.ini",
+		       "[case \033[31m]\ntransport = rude\nlabel = \033[32mx\n"
+		       "[case b]\ntransport = rude\nrude = \033[33m\n");
+	text_addf(&file, "%s/rude.ini", bench->tools);
+	text_addf(&plan, "%s/rude.ini", bench->files);
+	const char *const calls[][8] = {
+		{ "tool", "check", text_string(&file) },
+		{ "list", "transports", "--tools", bench->tools },
+		{ "list", "transports", "rude", "--tools", bench->tools },
+		{ "list", "transports", "--json", "--tools", bench->tools },
+		{ "run", text_string(&plan), "--plan", "--tools", bench->tools },
+		{ "run", "-t", "\033[31m", "--plan" },
+		{ "run", "-t", "rude:rude=\033[31m", "--plan", "--tools", bench->tools },
+		{ "report", "\033[31m" },
+		{ "dataset", "make", "\033[31m", "x" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		program_run(bench, calls[i]);
+		ASSERT_LACKS(bench->output, "\033");
+		ASSERT_LACKS(bench->error, "\033");
+		ASSERT_LACKS(bench->output, "\007");
+		ASSERT_LACKS(bench->output, "\xc2\x9b");
+		assert_true(bench->output[0] || bench->error[0]);
+	}
+}
+
 static void usage_is_checked(void **state)
 {
 	struct bench *bench = *state;
@@ -192,9 +234,10 @@ static void page_is_up_to_date(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(good_file_is_tried), BENCH_TEST(bad_files_are_told),
-		BENCH_TEST(waiting_is_shown),   BENCH_TEST(usage_is_checked),
-		BENCH_TEST(page_is_up_to_date), BENCH_TEST(page_example_is_good),
+		BENCH_TEST(good_file_is_tried),   BENCH_TEST(bad_files_are_told),
+		BENCH_TEST(waiting_is_shown),     BENCH_TEST(usage_is_checked),
+		BENCH_TEST(texts_are_escaped),    BENCH_TEST(page_is_up_to_date),
+		BENCH_TEST(page_example_is_good),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
