@@ -87,6 +87,23 @@ static void host_row(const struct report *report, const char *name, struct text 
 
 static const char *const end_names[] = { "source", "sink" };
 
+static bool ends_with(const char *string, const char *end)
+{
+	size_t length = strlen(string);
+	return length >= strlen(end) && strcmp(string + length - strlen(end), end) == 0;
+}
+
+static void fact_text(const json_t *host, const char *key, struct text *out)
+{
+	const json_t *value = json_object_get(host, key);
+	if (ends_with(key, "_bytes_per_s") && json_is_number(value))
+		text_addf(out, "%.2f GB/s", json_number_value(value) / 1e9);
+	else if (ends_with(key, "_bytes"))
+		bytes_text(host, key, out);
+	else
+		value_text(value, out);
+}
+
 static void host_rows(const struct report *report, struct text *out)
 {
 	static const struct {
@@ -100,17 +117,15 @@ static void host_rows(const struct report *report, struct text *out)
 		{ "memory_bytes", "Memory" },
 		{ "location", "Data folder" },
 		{ "file_system", "File system" },
+		{ "memory_first_touch_bytes_per_s", "First touch of memory not in use" },
+		{ "memory_second_touch_bytes_per_s", "Touch of memory in use a moment ago" },
+		{ "memory_balloon", "Memory balloon" },
 	};
 	const json_t *hosts = json_object_get(report->study, "hosts");
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
 		struct text ends[2] = { 0 };
-		for (size_t end = 0; end < 2; end++) {
-			const json_t *host = json_object_get(hosts, end_names[end]);
-			if (strcmp(facts[i].key, "memory_bytes") == 0)
-				bytes_text(host, facts[i].key, &ends[end]);
-			else
-				value_text(json_object_get(host, facts[i].key), &ends[end]);
-		}
+		for (size_t end = 0; end < 2; end++)
+			fact_text(json_object_get(hosts, end_names[end]), facts[i].key, &ends[end]);
 		host_row(report, facts[i].name, ends, out);
 		text_free(&ends[0]);
 		text_free(&ends[1]);
@@ -149,6 +164,29 @@ static void version_rows(const struct report *report, struct text *out)
 	}
 }
 
+/* What the agents found, in their words; once where both ends are one machine. */
+static void host_findings(const struct report *report, struct text *out)
+{
+	const json_t *hosts = json_object_get(report->study, "hosts");
+	const char *memory =
+		study_json_string(json_object_get(report->study, "configuration"), "study.memory");
+	for (size_t end = 0; end < 2; end++) {
+		const char *finding =
+			study_json_string(json_object_get(hosts, end_names[end]), "memory_finding");
+		if (!*finding)
+			continue;
+		text_addf(out, "<p class=\"warn\">At the %s: ", end_names[end]);
+		html_add(out, finding);
+		text_addf(out, ". %s</p>\n",
+			  strcmp(memory, "as-is") == 0
+				  ? "In this study nothing was done about it (memory = as-is)."
+				  : "For copies in RAM touched memory was held between runs, and "
+				    "let go just before each.");
+		if (report->same_host)
+			return;
+	}
+}
+
 void report_hosts(const struct report *report, struct text *out)
 {
 	static const char *const heads[] = { "", "Source", "Sink", NULL };
@@ -170,6 +208,7 @@ void report_hosts(const struct report *report, struct text *out)
 	html_table_begin(out, heads);
 	text_add(out, text_string(&rows));
 	html_table_end(out);
+	host_findings(report, out);
 }
 
 void report_dataset(const struct report *report, struct text *out)

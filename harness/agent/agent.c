@@ -83,6 +83,8 @@ static agent_handler *const handlers[REQUESTS] = {
 	[REQUEST_SHARES] = agent_shares,
 	[REQUEST_CACHE] = agent_cache,
 	[REQUEST_SOURCE] = agent_source,
+	[REQUEST_MEMORY_PROBE] = agent_memory_probe,
+	[REQUEST_MEMORY_RESERVE] = agent_memory_reserve,
 	[REQUEST_SSH_KEY] = agent_ssh_key,
 	[REQUEST_SSH_SERVER] = agent_ssh_server,
 	[REQUEST_SSH_CLIENT] = agent_ssh_client,
@@ -153,6 +155,7 @@ static void agent_close(struct agent *agent)
 	if (agent->server_running)
 		ssh_server_stop(&agent->server);
 	ssh_client_free(&agent->client);
+	memory_reserve_release(&agent->reserve);
 	child_end_strays(NULL, 0);
 	manifest_free(&agent->whole);
 	source_marks_drop(&agent->marks);
@@ -173,7 +176,9 @@ int agent_serve(int input, int output, const char *id, struct error *err)
 	struct agent agent = { .input = input,
 			       .output = output,
 			       .cancel = { .fd = input },
-			       .server = { .keeper = SERVICE_NONE } };
+			       .started_ns = clock_now_ns(),
+			       .server = { .keeper = SERVICE_NONE },
+			       .reserve = MEMORY_RESERVE_NONE };
 	signal(SIGPIPE, SIG_IGN);
 	leave_terminal();
 	if (child_adopt_orphans(err) < 0)

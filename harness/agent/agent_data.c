@@ -331,11 +331,14 @@ int agent_clean(struct agent *agent, const struct agent_request *request, struct
 		struct error *err)
 {
 	(void)reply;
-	if (!agent->copies)
-		return 0;
 	const struct job job = { .name = "cleaning",
 				 .function = remove_copies,
 				 .argument = agent->copies };
 	char nothing;
-	return job_run(&job, &nothing, &request->limit, err);
+	if (agent->copies && job_run(&job, &nothing, &request->limit, err) < 0)
+		return -1;
+	/* At once, before anything else takes what the copy had. */
+	if (!message_flag(request->json, "reserve"))
+		return 0;
+	return agent_take_reserve(agent, &request->limit, err);
 }

@@ -204,6 +204,17 @@ static int set_root_mode(const struct agent *agent, size_t i, struct error *err)
 	return 0;
 }
 
+/* When the memory that is held for the copy is let go: just before go; before prepare, by a
+ * transport whose prepare makes the copy's pages; or not at all, where there is no copy. */
+static void plan_memory(struct agent *agent, const json_t *request, struct half_plan *plan)
+{
+	const char *release = message_text(request, "release_memory");
+	if (strcmp(release, "before-prepare") == 0)
+		memory_reserve_release(&agent->reserve);
+	else if (strcmp(release, "at-go") == 0)
+		plan->reserve = &agent->reserve;
+}
+
 /* The copies' folders: new and empty for every run. */
 static int make_copy_folders(const struct agent *agent, struct error *err)
 {
@@ -247,13 +258,15 @@ int agent_prepare(struct agent *agent, const struct agent_request *request, stru
 	if (agent->instances == 0)
 		return error_set(err, ERROR_PEER, 0, "a run before its shares");
 	agent_forget_run(agent);
-	plan.keep_pid = agent->server_running ? agent->server.keeper.child.pid : -1;
+	plan.keep_pids[0] = agent->server_running ? agent->server.keeper.child.pid : -1;
+	plan.keep_pids[1] = agent->reserve.holder.pid;
 	if (fill_plan(agent, request->json, &plan, err) < 0) {
 		half_plan_free(&plan); /* its folder goes with the workspace */
 		return -1;
 	}
 	agent->half_active = true;
 	connect_service(agent, &plan);
+	plan_memory(agent, request->json, &plan);
 	agent_own_fds(agent, fds);
 	plan.close_fds = fds;
 	if (make_copy_folders(agent, err) < 0 ||
@@ -295,6 +308,15 @@ static void describe_result(const struct half_result *result, json_t *reply)
 	json_decref(failure);
 }
 
+/* What was held for the copy, and what should have been. */
+static void describe_memory(const struct memory_reserve *reserve, json_t *reply)
+{
+	if (reserve->wanted_bytes == 0)
+		return;
+	message_put_whole(reply, "memory_wanted_bytes", (int64_t)reserve->wanted_bytes);
+	message_put_whole(reply, "memory_held_bytes", (int64_t)reserve->held_bytes);
+}
+
 /* The server's own words are often the only explanation: they go to the agent's log. */
 static void log_server_tail(const struct agent *agent)
 {
@@ -315,6 +337,7 @@ int agent_run(struct agent *agent, const struct agent_request *request, struct m
 		return error_set(err, ERROR_PEER, 0, "a run that was not prepared");
 	half_run(&agent->half, request->limit.cancel, &result);
 	describe_result(&result, reply->json);
+	describe_memory(&agent->reserve, reply->json);
 	if (result.error.kind != ERROR_NONE) {
 		log_line(LOG_WARNING, "run: %s", result.error.message);
 		log_server_tail(agent);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/agent/half.h"
+#include "harness/agent/memory_reserve.h"
 #include "harness/agent/source.h"
 #include "harness/agent/workspace.h"
 #include "harness/protocol/message.h"
@@ -19,6 +20,7 @@ struct agent {
 	enum xfer_side side;
 	bool greeted; /* hello was said */
 	bool leaving;
+	int64_t started_ns; /* CLOCK_MONOTONIC */
 
 	struct manifest whole;                  /* the dataset */
 	char *dataset_root;                     /* source */
@@ -35,7 +37,8 @@ struct agent {
 
 	bool half_active;
 	struct half half;
-	unsigned runs; /* so far: names the folders of runs */
+	unsigned runs;                 /* so far: names the folders of runs */
+	struct memory_reserve reserve; /* sink */
 };
 
 struct agent_request {
@@ -56,6 +59,7 @@ agent_handler agent_shares;                                      /* agent_shares
 agent_handler agent_source;                                      /* agent_source.c */
 agent_handler agent_ssh_key, agent_ssh_server, agent_ssh_client; /* agent_ssh.c */
 agent_handler agent_prepare, agent_run, agent_end_run;           /* agent_run.c */
+agent_handler agent_memory_probe, agent_memory_reserve;          /* agent_memory.c */
 
 /* Empty: the source is what it was. A job's result. */
 struct agent_source_change {
@@ -81,6 +85,9 @@ const struct manifest *agent_share(const struct agent *agent, size_t i);
 enum preserve agent_preserve(const json_t *request);
 void agent_forget_shares(struct agent *agent);
 void agent_forget_run(struct agent *agent);
+/* Takes the memory that the next copy needs, unless it is held. */
+int agent_take_reserve(struct agent *agent, const struct io_limit *limit,
+		       struct error *err) MUST_CHECK;
 /* The agent's own descriptors, which its children close; ends with -1. */
 #define AGENT_FDS 6
 void agent_own_fds(const struct agent *agent, int fds[AGENT_FDS]);

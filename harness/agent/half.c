@@ -18,8 +18,8 @@
 
 /* The listening half outwaits the driving one, which decides when time is up. */
 #define LISTENER_SLACK_S 20
-/* For arming, and for the two agents to agree on the end of a failed run. */
-#define AGREE_S 10
+/* For arming, which may include letting go of as much memory as a host has. */
+#define ARM_S 50
 /* A worker that was told to stop gets this long before it is killed. */
 #define STOP_PATIENCE_S 2
 /* A worker that is through may clean up this long. */
@@ -193,6 +193,13 @@ int half_prepare(struct half *half, struct half_plan *plan, uint16_t *link_port,
 	return wait_stage(half, WORKER_READY, limit, err);
 }
 
+/* The last thing before go: memory that stays free for a second or two is the hypervisor's. */
+static void let_go_of_memory(const struct half *half)
+{
+	if (half->plan.reserve)
+		memory_reserve_release(half->plan.reserve);
+}
+
 /* One syncfs by the agent of the sink, alike for all transports. */
 static int flush_sink(const struct half *half, struct error *err)
 {
@@ -264,12 +271,13 @@ static int run_driver(struct half *half, const struct cancel *cancel, struct hal
 		      struct timing *timing)
 {
 	struct error *err = &result->error;
-	struct io_limit limit = { .deadline_ns = clock_deadline_ns(AGREE_S), .cancel = cancel };
+	struct io_limit limit = { .deadline_ns = clock_deadline_ns(ARM_S), .cancel = cancel };
 	enum link_word word = 0;
 	if (say(half, LINK_ARM, &limit, err) < 0 || hear(half, &word, &limit, err) < 0)
 		return -1;
 	if (word != LINK_ARMED)
 		return gave_up(err);
+	let_go_of_memory(half);
 	if (hostcpu_read(&timing->before, err) < 0)
 		return -1;
 	clock_utc_text(result->start_utc);
@@ -295,7 +303,7 @@ static int run_driver(struct half *half, const struct cancel *cancel, struct hal
 static int await_go(struct half *half, const struct cancel *cancel, struct usage *service_before,
 		    struct error *err)
 {
-	struct io_limit limit = { .deadline_ns = clock_deadline_ns(AGREE_S), .cancel = cancel };
+	struct io_limit limit = { .deadline_ns = clock_deadline_ns(ARM_S), .cancel = cancel };
 	enum link_word word = 0;
 	half->link = link_accept(half->link_listener, &half->plan.token, &limit, err);
 	if (half->link < 0 || hear(half, &word, &limit, err) < 0)
@@ -304,6 +312,7 @@ static int await_go(struct half *half, const struct cancel *cancel, struct usage
 		return gave_up(err);
 	if (half->plan.keeper && service_drain(half->plan.keeper, service_before, &limit, err) < 0)
 		return -1;
+	let_go_of_memory(half);
 	if (say(half, LINK_ARMED, &limit, err) < 0 || hear(half, &word, &limit, err) < 0)
 		return -1;
 	return word == LINK_GO ? 0 : gave_up(err);
@@ -373,7 +382,6 @@ static void end_workers(struct half *half, bool failed)
 {
 	struct io_limit limit = { .deadline_ns =
 					  clock_deadline_ns(failed ? STOP_PATIENCE_S : CLEANUP_S) };
-	pid_t keep[] = { half->plan.keep_pid };
 	for (size_t i = 0; failed && i < half->plan.instances; i++)
 		worker_stop(&half->workers[i]);
 	while (any_lives(half))
@@ -381,7 +389,7 @@ static void end_workers(struct half *half, bool failed)
 			break;
 	for (size_t i = 0; i < half->plan.instances; i++)
 		worker_end(&half->workers[i]);
-	child_end_strays(keep, ARRAY_SIZE(keep));
+	child_end_strays(half->plan.keep_pids, HALF_KEPT);
 }
 
 static void add_worker(const struct half *half, size_t i, int64_t go_ns, struct half_result *result)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "harness/agent/memory_reserve.h"
 #include "harness/agent/worker.h"
 #include "harness/api/transport.h"
 #include "harness/base/clock.h"
@@ -14,6 +15,7 @@
 #include "harness/services/service.h"
 
 #define HALF_INSTANCES_MAX REQUEST_INSTANCES_MAX
+#define HALF_KEPT          2
 
 /* What one worker is given. */
 struct half_share {
@@ -38,12 +40,13 @@ struct half_plan {
 	char *scratch;             /* private folder of this run */
 	struct half_share *shares; /* one a worker */
 	size_t instances;
-	struct token token;            /* of the link */
-	struct endpoint link;          /* driving half: where the listening one waits */
-	const struct service *service; /* NULL: none is needed */
-	struct service_keeper *keeper; /* listening half: the service's, for its CPU; or NULL */
-	pid_t keep_pid;                /* a child of the agent that outlives the run; -1: none */
-	const int *close_fds;          /* the agent's own, ends with -1 */
+	struct token token;             /* of the link */
+	struct endpoint link;           /* driving half: where the listening one waits */
+	const struct service *service;  /* NULL: none is needed */
+	struct service_keeper *keeper;  /* listening half: the service's, for its CPU; or NULL */
+	pid_t keep_pids[HALF_KEPT];     /* children of the agent that outlive the run; -1: none */
+	struct memory_reserve *reserve; /* to be let go just before go; or NULL */
+	const int *close_fds;           /* the agent's own, ends with -1 */
 };
 
 /* What a half knows afterwards. Unknown numbers are NAN or negative. */

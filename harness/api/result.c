@@ -58,6 +58,9 @@ const struct result_field result_fields[] = {
 	  "none, or flush: the sink's file system was flushed" },
 	{ "cache", "", TEXT_AT(cache),
 	  "warm: the source was in memory before the run; cold: it was not" },
+	{ "memory", "", TEXT_AT(memory),
+	  "of a copy in RAM: backed: touched memory was held for it and let go just before the run, "
+	  "all of it or what is named; as-is; none needed: the host takes no memory back; disk" },
 	{ "start_utc", "", TEXT_AT(start_utc), "when the run started, UTC, ISO 8601" },
 	{ "setup_s", "s", REAL_AT(setup_s), "go to the first payload byte at the sink" },
 	{ "transfer_s", "s", REAL_AT(transfer_s), "total_s less setup_s" },

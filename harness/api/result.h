@@ -51,7 +51,7 @@ struct result {
 	char dataset[2048]; /* "recipe:key=value,..." */
 	int64_t files, payload_bytes, streams;
 	char cipher[64], mac[64];
-	char preserve[16], durability[16], cache[16];
+	char preserve[16], durability[16], cache[16], memory[48];
 	char start_utc[32];
 	double setup_s, transfer_s, total_s; /* NAN is unknown */
 	double goodput_bps;

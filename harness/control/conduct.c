@@ -194,7 +194,7 @@ static void keep_from_rest(struct conduct *conduct, size_t item, const struct re
 			  missing ? ERROR_UNAVAILABLE : ERROR_UNSUPPORTED, 0, "%s", row->error);
 }
 
-static int do_run(struct conduct *conduct, const struct plan_run *planned,
+static int do_run(struct conduct *conduct, const struct plan_run *planned, bool last,
 		  const struct error *hindrance, struct error *err)
 {
 	char version[128];
@@ -209,6 +209,7 @@ static int do_run(struct conduct *conduct, const struct plan_run *planned,
 		.study_id = conduct->study_id,
 		.version = version,
 		.round = planned->round,
+		.last = last,
 		.open_listener = conduct->order->leave.open_listener,
 		.command = &conduct->commands[planned->item],
 	};
@@ -228,7 +229,7 @@ static int write_hindered(struct conduct *conduct, struct error *err)
 	for (size_t i = 0; i < conduct->study->cases_count; i++) {
 		const struct plan_run planned = { .item = i, .round = 1 };
 		if (conduct->hindrances[i].kind != ERROR_NONE &&
-		    do_run(conduct, &planned, &conduct->hindrances[i], err) < 0)
+		    do_run(conduct, &planned, false, &conduct->hindrances[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -247,7 +248,7 @@ static int do_runs(struct conduct *conduct, const struct plan *plan, struct erro
 		if (!stop && watch && watch->run_started)
 			watch->run_started(&conduct->study->cases[planned->item], planned->round, i,
 					   plan->count, watch->context);
-		if (do_run(conduct, planned, stop ? &stopped : NULL, err) < 0)
+		if (do_run(conduct, planned, i + 1 == plan->count, stop ? &stopped : NULL, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -259,7 +260,7 @@ static int write_all_failed(struct conduct *conduct, const struct plan *plan,
 {
 	log_line(LOG_INFO, "%s", reason->message);
 	for (size_t i = 0; i < plan->count; i++)
-		if (do_run(conduct, &plan->runs[i], reason, err) < 0)
+		if (do_run(conduct, &plan->runs[i], false, reason, err) < 0)
 			return -1;
 	return 0;
 }
@@ -272,7 +273,10 @@ static int set_up(struct conduct *conduct, struct error *err)
 	if (pair_ready(&conduct->pair, conduct->order->cancel, err) < 0)
 		return -1;
 	say_phase(conduct, "looking for tools");
-	return pair_probe(&conduct->pair, conduct->order->cancel, conduct->probes, err);
+	if (pair_probe(&conduct->pair, conduct->order->cancel, conduct->probes, err) < 0)
+		return -1;
+	say_phase(conduct, "looking at memory");
+	return pair_probe_memory(&conduct->pair, conduct->order->cancel, err);
 }
 
 static int conduct_rows(struct conduct *conduct, const struct plan *plan, struct error *err)

@@ -61,6 +61,8 @@ void pair_close(struct pair *pair)
 	for (int i = 0; i < 2; i++) {
 		peer_close(&pair->sides[i].peer);
 		forget_side(&pair->sides[i]);
+		json_decref(pair->sides[i].memory);
+		pair->sides[i].memory = NULL;
 	}
 	free(pair->log_folder);
 	pair->log_folder = NULL;
@@ -135,6 +137,7 @@ static int launch(struct pair *pair, struct pair_side *side, const struct cancel
 	forget_side(side);
 	pair->instances = 0;
 	pair->ssh_ready = false;
+	pair->memory_held = false;
 	peer_close(&side->peer);
 	if (peer_launch(&side->peer, which, log, err) < 0 || say_hello(pair, side, cancel, err) < 0)
 		return -1;

@@ -37,6 +37,8 @@ struct pair_side {
 	json_t *roots; /* of the shares */
 	char *data;    /* its data folder */
 	bool ram;
+	json_t *memory;     /* facts of the host for the record; NULL: not probed */
+	bool memory_needed; /* its memory must be held between runs, or copies measure it */
 };
 
 struct pair {
@@ -50,7 +52,8 @@ struct pair {
 	struct pair_ssh_terms ssh_terms;  /* of the server that runs, if ssh_ready */
 	char ssh_cipher[64], ssh_mac[64]; /* negotiated in the preflight */
 	char ssh_server_version[128];
-	json_t *notes; /* what no row tells: agents that died and were started again, in words */
+	json_t *notes;    /* what no row tells: agents that died and were started again, in words */
+	bool memory_held; /* the sink holds what the next copy needs */
 };
 
 void pair_init(struct pair *pair, const struct study *study, const char *const *tool_folders,
@@ -72,6 +75,16 @@ int pair_ready(struct pair *pair, const struct cancel *cancel, struct error *err
  * {"error"}}. */
 int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2],
 	       struct error *err) MUST_CHECK;
+/* Looks at the memory of both ends: once a study, before its first run. What cannot be found out
+ * stays unknown. */
+int pair_probe_memory(struct pair *pair, const struct cancel *cancel, struct error *err) MUST_CHECK;
+/* Is memory held for copies: does the study ask for it, and does the sink need it? */
+bool pair_holds_memory(const struct pair *pair);
+/* It is held, if it is to be. */
+int pair_hold_memory(struct pair *pair, const struct cancel *cancel, struct error *err) MUST_CHECK;
+/* What a row says of the memory under its copy (see the field table); sink_reply: to "run", or
+ * NULL. */
+void pair_memory_text(const struct pair *pair, const json_t *sink_reply, char *to, size_t size);
 /* UNSUPPORTED, with the reason, when this dataset cannot be cut into so many shares. */
 int pair_can_share(const struct pair *pair, uint64_t instances, struct error *err) MUST_CHECK;
 int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,

@@ -80,6 +80,8 @@ static json_t *host_of(const struct pair_side *side)
 	put_text(host, "location", side->data ? side->data : "unknown");
 	if (side->data)
 		put_text(host, "file_system", side->ram ? "RAM" : "disk");
+	if (side->memory)
+		json_object_update(host, side->memory);
 	return host;
 }
 

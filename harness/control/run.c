@@ -25,6 +25,19 @@ static bool moves_memory(const struct run *run)
 
 /* ---- getting ready ---- */
 
+/* When the sink's agent lets go of the memory that it holds (see agent_run.c). An option "pretouch"
+ * makes the copy's pages in prepare. */
+static const char *release_of(const struct study_case *item)
+{
+	const struct option_def *def = option_find(item->transport->options, "pretouch");
+	if (transport_moves_memory(item->transport, item->options))
+		return "never";
+	if (def && def->type == OPTION_FLAG &&
+	    *(const bool *)((const char *)item->options + def->offset))
+		return "before-prepare";
+	return "at-go";
+}
+
 /* What both halves of one pair are told; the driving one also learns where the other waits. */
 static json_t *half_request(const struct run *run, const struct pair *pair, enum xfer_side side,
 			    json_t *tokens, const char *link_token)
@@ -41,6 +54,7 @@ static json_t *half_request(const struct run *run, const struct pair *pair, enum
 	message_put_text(request, "bind_host", pair_host(pair, side));
 	message_put_text(request, "peer_host", pair_host(pair, other(side)));
 	message_put_text(request, "token", link_token);
+	message_put_text(request, "release_memory", release_of(item));
 	message_put(request, "tokens", json_incref(tokens));
 	message_put(request, "source_roots", json_incref(pair->sides[XFER_SOURCE].roots));
 	message_put(request, "sink_roots", json_incref(pair->sides[XFER_SINK].roots));
@@ -160,7 +174,7 @@ static int get_ready(const struct run *run, struct pair *pair, struct result *ro
 	row->files = (int64_t)pair->dataset.totals.files;
 	if (ready_ssh(run, pair, row, cancel, err) < 0)
 		return -1;
-	if (ready_cache(run, pair, row, cancel, err) < 0)
+	if (pair_hold_memory(pair, cancel, err) < 0 || ready_cache(run, pair, row, cancel, err) < 0)
 		return -1;
 	return prepare_halves(run, pair, cancel, err);
 }
@@ -256,16 +270,28 @@ static int recheck_source(const struct run *run, struct pair *pair, int outcome,
 	return -1;
 }
 
-/* Both halves forget the run, and its copies go. An agent that cannot is no longer trusted. */
-static void clean_pair(struct pair *pair)
+static json_t *clean_question(const struct run *run, const struct pair *pair,
+			      const struct peer *peer)
 {
+	json_t *question = message_object();
+	message_put_flag(question, "reserve",
+			 peer->side == XFER_SINK && pair->memory_held && !run->last);
+	return question;
+}
+
+/* Both halves forget the run, and its copies go; the sink takes back what memory they had. An agent
+ * that cannot is no longer trusted. */
+static void clean_pair(const struct run *run, struct pair *pair)
+{
+	const double clean_s = 600 + pair_pass_s(pair);
 	for (int i = 0; i < 2; i++) {
 		struct peer *peer = &pair->sides[i].peer;
 		struct error err = { 0 };
 		if (!peer->alive)
 			continue;
 		if (peer_ask(peer, REQUEST_END_RUN, NULL, 60, NULL, &err) < 0 ||
-		    peer_ask(peer, REQUEST_CLEAN, NULL, 600, NULL, &err) < 0)
+		    peer_ask(peer, REQUEST_CLEAN, clean_question(run, pair, peer), clean_s, NULL,
+			     &err) < 0)
 			if (peer->alive)
 				peer_kill(peer, err.message);
 	}
@@ -300,6 +326,6 @@ void run_case(const struct run *run, struct result *rows, const struct cancel *c
 			row->status = STATUS_OK;
 			run_row_derive(row);
 		}
-		clean_pair(&run->pairs[i]);
+		clean_pair(run, &run->pairs[i]);
 	}
 }

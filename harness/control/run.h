@@ -14,6 +14,7 @@ struct run {
 	const char *study_id;
 	const char *version; /* of the transport, as probed; may be "" */
 	int round;
+	bool last;            /* no other run follows */
 	bool open_listener;   /* the user allows listeners on any address */
 	struct text *command; /* gets the driving end's command where it is a tool's; or NULL */
 };

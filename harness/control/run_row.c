@@ -44,6 +44,7 @@ void run_row_describe(const struct run *run, size_t pair, struct result *row)
 	text_copy(row->cache, sizeof(row->cache), cache_state_names[study->settings.cache]);
 	/* One kernel serves both ends: the total is exact, who was charged is not always. */
 	text_copy(row->cpu_scope, sizeof(row->cpu_scope), "rusage,shared-kernel");
+	pair_memory_text(&run->pairs[pair], NULL, row->memory, sizeof(row->memory));
 	if (item->transport)
 		describe_secrecy(item, row);
 }
@@ -172,6 +173,7 @@ void run_row_measured(const struct run *run, const struct pair *pair, struct res
 	const json_t *sink = pair->sides[XFER_SINK].peer.reply.json;
 	const json_t *drive = driver == XFER_SOURCE ? source : sink;
 	text_copy(row->start_utc, sizeof(row->start_utc), message_text(drive, "start_utc"));
+	pair_memory_text(pair, sink, row->memory, sizeof(row->memory));
 	row->total_s = message_real_or(drive, "total_s", NAN);
 	row->setup_s = message_real_or(sink, "setup_s", NAN);
 	row->payload_bytes = message_whole(sink, "counted_bytes");

@@ -51,6 +51,7 @@ static const struct member a_text = { .type = MEMBER_TEXT };
 
 static const char *const sides[] = { "source", "sink", NULL };
 static const char *const cache_modes[] = { "warm", "cold", NULL };
+static const char *const releases[] = { "never", "before-prepare", "at-go", NULL };
 
 static const struct member nothing[] = { END };
 
@@ -181,6 +182,15 @@ static const struct member source_question[] = {
 
 static const struct member source_answer[] = { MAY("changed", TEXT), END };
 
+static const struct member memory_probe_question[] = { NEEDS("thorough", FLAG), END };
+
+/* Rates that could not be measured are left out. */
+static const struct member memory_probe_answer[] = {
+	NEEDS("balloon", TEXT),          NEEDS("reporting", FLAG),
+	NEEDS("needs_reserve", FLAG),    MAY("first_bytes_per_s", REAL),
+	MAY("second_bytes_per_s", REAL), END,
+};
+
 static const struct member ssh_key_answer[] = { NEEDS("public_key", TEXT), END };
 
 static const struct member ssh_server_question[] = {
@@ -235,6 +245,7 @@ static const struct member prepare_question[] = {
 	NEEDS("bind_host", TEXT),
 	NEEDS("peer_host", TEXT),
 	NEEDS("token", TEXT),
+	WORD("release_memory", releases),
 	TEXTS("tokens"),
 	TEXTS("source_roots"),
 	TEXTS("sink_roots"),
@@ -268,6 +279,8 @@ static const struct member run_answer[] = {
 	NEEDS("streams", WHOLE),
 	NEEDS("cipher", TEXT),
 	NEEDS("mac", TEXT),
+	MAY("memory_wanted_bytes", WHOLE),
+	MAY("memory_held_bytes", WHOLE),
 	MAY_OBJECT("failure", error_members),
 	{ .name = "failure_ns", .type = MEMBER_WHOLE, .optional = true, .min = INT64_MIN },
 	END,
@@ -281,6 +294,8 @@ static const struct member verify_answer[] = {
 	NEEDS("data_bytes", WHOLE),
 	END,
 };
+
+static const struct member clean_question[] = { NEEDS("reserve", FLAG), END };
 
 /* ---- the table ---- */
 
@@ -302,6 +317,10 @@ static const struct {
 	[REQUEST_CACHE] = { "cache", "getting the page cache ready", cache_question, cache_answer },
 	[REQUEST_SOURCE] = { "source", "looking at the source again", source_question,
 			     source_answer },
+	[REQUEST_MEMORY_PROBE] = { "memory-probe", "looking at its memory", memory_probe_question,
+				   memory_probe_answer },
+	[REQUEST_MEMORY_RESERVE] = { "memory-reserve", "taking memory for the copy", nothing,
+				     nothing },
 	[REQUEST_SSH_KEY] = { "ssh-key", "making an SSH key", nothing, ssh_key_answer },
 	[REQUEST_SSH_SERVER] = { "ssh-server", "starting the private SSH server",
 				 ssh_server_question, ssh_server_answer },
@@ -311,7 +330,7 @@ static const struct {
 	[REQUEST_RUN] = { "run", "running", nothing, run_answer },
 	[REQUEST_END_RUN] = { "end-run", "ending a run", nothing, nothing },
 	[REQUEST_VERIFY] = { "verify", "verifying the copy", verify_question, verify_answer },
-	[REQUEST_CLEAN] = { "clean", "removing the copy", nothing, nothing },
+	[REQUEST_CLEAN] = { "clean", "removing the copy", clean_question, nothing },
 	[REQUEST_BYE] = { "bye", "leaving", nothing, nothing },
 	[REQUEST_CANCEL] = { "cancel", "stopping", nothing, nothing },
 };

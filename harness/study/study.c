@@ -19,6 +19,7 @@
 
 const char *const durability_names[] = { "none", "flush", NULL };
 const char *const cache_state_names[] = { "warm", "cold", NULL };
+const char *const memory_state_names[] = { "backed", "as-is", NULL };
 static const char *const host_names[] = { "local", NULL };
 
 #define SETTING(member) .offset = offsetof(struct study_settings, member)
@@ -52,6 +53,13 @@ const struct option_def study_settings_options[] = {
 	  .fallback = "warm",
 	  .choices = cache_state_names,
 	  .help = "page cache of the source before each run; cold needs a location on a disk" },
+	{ .name = "memory",
+	  .type = OPTION_CHOICE,
+	  SETTING(memory),
+	  .fallback = "backed",
+	  .choices = memory_state_names,
+	  .help = "of copies in RAM; backed: where a hypervisor takes free memory back, touched "
+		  "memory is held between runs and let go just before each; as-is: not" },
 	{ .name = "preserve",
 	  .type = OPTION_CHOICE,
 	  SETTING(preserve),

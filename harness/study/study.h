@@ -12,12 +12,13 @@
 
 enum durability { DURABILITY_NONE, DURABILITY_FLUSH };
 enum cache_state { CACHE_WARM, CACHE_COLD };
+enum memory_state { MEMORY_BACKED, MEMORY_AS_IS };
 
 /* [study] */
 struct study_settings {
 	char title[OPTION_TEXT_SIZE];
 	uint64_t rounds, seed;
-	int durability, cache, preserve;
+	int durability, cache, memory, preserve;
 	double timeout_s; /* of one run, from go */
 };
 
@@ -91,6 +92,7 @@ const char *study_case_title(const struct study_case *item);
 /* The tables behind the sections, for help. */
 extern const struct option_def study_settings_options[], study_ssh_options[], study_hosts_options[],
 	study_place_options[], study_case_options[];
-extern const char *const durability_names[], *const cache_state_names[];
+extern const char *const durability_names[], *const cache_state_names[],
+						     *const memory_state_names[];
 
 #endif

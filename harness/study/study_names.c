@@ -189,6 +189,11 @@ static void add_factors(const char *factors, struct text *label)
 	}
 }
 
+static bool makes_copies(const struct study_case *item)
+{
+	return item->transport && !transport_moves_memory(item->transport, item->options);
+}
+
 char *study_make_label(const struct study *study, const struct study_case *item, const char *given)
 {
 	AUTO_TEXT label = { 0 };
@@ -200,6 +205,9 @@ char *study_make_label(const struct study *study, const struct study_case *item,
 		add_shown(item, text_string(&label), &marks);
 		add_own_methods(study, item, text_string(&label), &marks);
 	}
+	if (makes_copies(item) && study->settings.memory == MEMORY_AS_IS &&
+	    !strstr(text_string(&label), "memory as-is"))
+		add_mark(&marks, "memory as-is");
 	if (marks.length == 0)
 		return text_take(&label);
 	/* In rows, which hold only so much, what must be seen comes first. */

@@ -138,6 +138,39 @@ static void memory_is_given_back(void **state)
 	bench_check_clean(bench);
 }
 
+/* What was done about the memory under the copies is in each row, and follows from what study.json
+ * says of the host, whatever that is here. */
+static void memory_is_told(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_RUN(bench, "run", "-t", "tcp", "-t", "tcp:pretouch", "-t", "tcp:memory",
+		    "--dataset", SMALL, "--rounds", "2", "--out", bench->out);
+	ASSERT_EXIT(bench, 0);
+	bench_read_results(bench);
+	assert_int_equal(bench->results.count, 6);
+	char *study = bench_read_out(bench, "study.json");
+	ASSERT_HOLDS(study, "\"memory_first_touch_bytes_per_s\": ");
+	ASSERT_HOLDS(study, "\"memory_second_touch_bytes_per_s\": ");
+	bool needed = strstr(study, "the host takes free pages back") ||
+		      strstr(study, "\"memory_finding\"");
+	for (size_t i = 0; i < bench->results.count; i++)
+		assert_string_equal(bench->results.rows[i].memory,
+				    needed ? "backed" : "none needed");
+	free(study);
+	strncat(bench->out, "2", 2);
+	PROGRAM_RUN(bench, "run", "-t", "tcp", "-t", "tcp:memory", "--dataset", SMALL, "--rounds",
+		    "1", "--out", bench->out, "--set", "study.memory=as-is");
+	ASSERT_EXIT(bench, 0);
+	bench_read_results(bench);
+	assert_string_equal(bench_row(bench, "tcp", 0)->memory, "as-is");
+	assert_string_equal(bench_row(bench, "tcp", 0)->label, "tcp (memory as-is)");
+	assert_string_equal(bench_row(bench, "tcp:memory=yes", 0)->label, "tcp:memory=yes");
+	study = bench_read_out(bench, "study.json");
+	ASSERT_HOLDS(study, "\"study.memory\": \"as-is\"");
+	free(study);
+	bench_check_clean(bench);
+}
+
 static void exit_status_tells_rows(void **state)
 {
 	struct bench *bench = *state;
@@ -337,6 +370,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(out_must_be_empty),
 		BENCH_TEST(results_have_a_place_of_their_own),
 		BENCH_TEST(memory_is_given_back),
+		BENCH_TEST(memory_is_told),
 		BENCH_TEST(exit_status_tells_rows),
 		BENCH_TEST(instances_need_files),
 		BENCH_TEST(rows_describe_their_run),

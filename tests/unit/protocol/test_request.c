@@ -29,6 +29,7 @@ static json_t *prepare(void)
 		"\"mode\","
 		" \"timeout_s\": 600, \"flush\": false, \"open_listener\": false,"
 		" \"bind_host\": \"127.0.0.1\", \"peer_host\": \"127.0.0.1\", \"token\": \"00\","
+		" \"release_memory\": \"at-go\","
 		" \"tokens\": [\"00\"], \"source_roots\": [\"/a\"], \"sink_roots\": [\"/b\"],"
 		" \"endpoints\": [{\"host\": \"127.0.0.1\", \"port\": 0}],"
 		" \"link\": {\"host\": \"127.0.0.1\", \"port\": 65535}}");
