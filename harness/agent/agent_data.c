@@ -10,6 +10,7 @@
 #include "harness/agent/agent_state.h"
 #include "harness/agent/cache.h"
 #include "harness/agent/job.h"
+#include "harness/agent/location.h"
 #include "harness/agent/verify.h"
 #include "harness/api/dataset.h"
 #include "harness/base/cleanup.h"
@@ -22,8 +23,10 @@ int agent_workspace(struct agent *agent, const struct agent_request *request, st
 		    struct error *err)
 {
 	const char *location = message_text(request->json, "location");
+	enum preserve preserve = agent_preserve(request->json);
 	uint64_t free_bytes = 0;
-	if (!agent->workspace.data && workspace_add_data(&agent->workspace, location, err) < 0)
+	if (!agent->workspace.data &&
+	    workspace_add_data(&agent->workspace, location, preserve, err) < 0)
 		return -1;
 	int ram = cache_is_ram(agent->workspace.data, err);
 	if (ram < 0 || folder_free_bytes(agent->workspace.data, &free_bytes, err) < 0)
@@ -197,7 +200,9 @@ int agent_manifest_write(struct agent *agent, const struct agent_request *reques
 	if (!message_flag(request->json, "last"))
 		return 0;
 	agent_forget_shares(agent);
-	return load_manifest(agent, path, reply->json, err);
+	if (load_manifest(agent, path, reply->json, err) < 0)
+		return -1;
+	return location_fits(agent->workspace.data, agent->workspace.location, &agent->whole, err);
 }
 
 /* ---- before a run: the page cache ---- */

@@ -1,5 +1,4 @@
 #include "harness/agent/workspace.h"
-#include "harness/api/run_mark.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -16,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/agent/location.h"
+#include "harness/api/run_mark.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
@@ -70,6 +71,7 @@ int workspace_open(struct workspace *workspace, const char *id, struct error *er
 	AUTO_FREE char *scratch = path_join(temporary_folder(), text_string(&name));
 	if (mkdir(scratch, 0700) < 0)
 		return error_system(err, "make folder %s", scratch);
+	location_settle(scratch);
 	workspace->id = strdup(id);
 	workspace->scratch = strdup(scratch);
 	if (!workspace->id || !workspace->scratch)
@@ -100,7 +102,21 @@ static int journal_add(struct workspace *workspace, const char *verb, const char
 	return io_write_full(workspace->journal_fd, text_string(&line), line.length, &limit, err);
 }
 
-int workspace_add_data(struct workspace *workspace, const char *location, struct error *err)
+/* Some places give files to somebody else: what is not ours will not be swept up. */
+static int make_data(const char *data, const char *base, enum preserve preserve, struct error *err)
+{
+	if (mkdir(data, 0700) < 0)
+		return error_system(err, "make folder %s", data);
+	location_settle(data);
+	if (location_try(data, base, preserve, err) == 0)
+		return 0;
+	if (rmdir(data) < 0)
+		log_line(LOG_WARNING, "could not remove %s: %s", data, strerror(errno));
+	return -1;
+}
+
+int workspace_add_data(struct workspace *workspace, const char *location, enum preserve preserve,
+		       struct error *err)
 {
 	const char *base = workspace_location(location);
 	struct stat status;
@@ -117,11 +133,11 @@ int workspace_add_data(struct workspace *workspace, const char *location, struct
 	AUTO_TEXT name = { 0 };
 	text_addf(&name, PREFIX "%u-%s" DATA_SUFFIX, (unsigned)getuid(), workspace->id);
 	AUTO_FREE char *data = path_join(base, text_string(&name));
-	if (journal_add(workspace, "data", data, err) < 0)
+	if (location_check(base, err) < 0 || journal_add(workspace, "data", data, err) < 0 ||
+	    make_data(data, base, preserve, err) < 0)
 		return -1;
-	if (mkdir(data, 0700) < 0)
-		return error_system(err, "make folder %s", data);
 	workspace->data = TAKE_POINTER(data);
+	workspace->location = strdup(base);
 	return 0;
 }
 
@@ -196,6 +212,7 @@ void workspace_close(struct workspace *workspace)
 	free(workspace->id);
 	free(workspace->scratch);
 	free(workspace->data);
+	free(workspace->location);
 	*workspace = WORKSPACE_NONE;
 }
 

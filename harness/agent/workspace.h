@@ -6,12 +6,14 @@
 #ifndef LINEFILL_AGENT_WORKSPACE_H
 #define LINEFILL_AGENT_WORKSPACE_H
 
+#include "harness/api/manifest.h"
 #include "harness/base/error.h"
 
 struct workspace {
-	char *id;      /* also the value of RUN_MARK_ENV in the agent and its children */
-	char *scratch; /* small private files */
-	char *data;    /* the dataset or the copies; NULL until workspace_add_data */
+	char *id;       /* also the value of RUN_MARK_ENV in the agent and its children */
+	char *scratch;  /* small private files */
+	char *data;     /* the dataset or the copies; NULL until workspace_add_data */
+	char *location; /* the folder that data is in; with data */
 	int lock_fd, journal_fd;
 };
 
@@ -19,8 +21,9 @@ struct workspace {
 
 /* id must be a plain word: it becomes part of names. */
 int workspace_open(struct workspace *workspace, const char *id, struct error *err) MUST_CHECK;
-/* Makes the data folder in location: "ram" or an existing folder. */
-int workspace_add_data(struct workspace *workspace, const char *location,
+/* Makes the data folder in location: "ram" or an existing folder. CONFIG where copies in it could
+ * not be what they are (see location.h). */
+int workspace_add_data(struct workspace *workspace, const char *location, enum preserve preserve,
 		       struct error *err) MUST_CHECK;
 /* Makes sure of a folder that is not ours alone (see harness/base/shared_folder.h) until the
  * workspace is closed or swept up. */

@@ -135,6 +135,10 @@ static int check_files(const struct study_case *item, uint64_t files, struct err
 				 item->transport->name);
 	if (item->instances == 1 || item->instances <= files)
 		return 0;
+	if (files == 0)
+		return error_set(err, ERROR_UNSUPPORTED, 0,
+				 "%llu instances share out the files, and this dataset has none",
+				 (unsigned long long)item->instances);
 	return error_set(err, ERROR_UNSUPPORTED, 0,
 			 "%llu instances, but only %llu file%s: some would have nothing to copy",
 			 (unsigned long long)item->instances, (unsigned long long)files,

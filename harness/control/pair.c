@@ -121,6 +121,7 @@ static int make_folders(const struct study *study, struct pair_side *side,
 		location = study->place.target;
 	json_t *request = message_object();
 	message_put_text(request, "location", location);
+	message_put_text(request, "preserve", preserve_names[study->settings.preserve]);
 	if (peer_ask(&side->peer, REQUEST_WORKSPACE, request, SHORT_S, cancel, err) < 0)
 		return -1;
 	side->data = strdup(message_text(side->peer.reply.json, "data"));

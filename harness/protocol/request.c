@@ -84,7 +84,11 @@ static const struct member hello_answer[] = {
 	END,
 };
 
-static const struct member workspace_question[] = { NEEDS("location", TEXT), END };
+static const struct member workspace_question[] = {
+	NEEDS("location", TEXT),
+	WORD("preserve", preserve_names),
+	END,
+};
 
 static const struct member workspace_answer[] = {
 	NEEDS("data", TEXT),

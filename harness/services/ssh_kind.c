@@ -9,6 +9,7 @@
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
+#include "harness/base/said.h"
 
 #define KEY_FILE_MAX 16384
 
@@ -91,9 +92,11 @@ static int write_proftpd_keys(const struct ssh_kind_setup *setup, const struct i
 	int status = 0;
 	if (child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
 		return -1;
+	AUTO_TEXT said = { 0 };
+	said_add(text_string(&output), false, &said);
 	if (status != 0)
-		return error_set(err, ERROR_TOOL, status, "ssh-keygen failed: %s",
-				 text_string(&output));
+		return error_set(err, ERROR_TOOL, status, "ssh-keygen failed%s",
+				 text_string(&said));
 	return file_write_all(keys, text_string(&output), output.length, 0600, err);
 }
 

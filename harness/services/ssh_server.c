@@ -10,12 +10,32 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/base/log.h"
+#include "harness/base/said.h"
 
 #define KEY_FILE_MAX 16384
 #define LOG_TAIL     4096
 /* sshd started by root insists on this folder, which is gone after a boot without the system's
  * sshd. */
 #define PRIVSEP_FOLDER "/run/sshd"
+
+/* ssh, ssh-keygen and sshd all refuse a user without a name. */
+static const char *user_name(struct error *err)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	if (user)
+		return user->pw_name;
+	error_set(err, ERROR_UNAVAILABLE, 0,
+		  "user %u has no entry in the user database (passwd), which ssh needs",
+		  (unsigned)geteuid());
+	return NULL;
+}
+
+static int keygen_failed(int status, const char *output, struct error *err)
+{
+	AUTO_TEXT said = { 0 };
+	said_add(output, false, &said);
+	return error_set(err, ERROR_TOOL, status, "ssh-keygen failed%s", text_string(&said));
+}
 
 int ssh_make_key(const char *path, const struct io_limit *limit, struct error *err)
 {
@@ -24,23 +44,17 @@ int ssh_make_key(const char *path, const struct io_limit *limit, struct error *e
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	AUTO_TEXT output = { 0 };
 	int status = 0;
-	if (child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
+	if (!user_name(err) || child_capture(&spec, limit, KEY_FILE_MAX, &output, &status, err) < 0)
 		return -1;
-	if (status != 0)
-		return error_set(err, ERROR_TOOL, status, "ssh-keygen failed: %s",
-				 text_string(&output));
-	return 0;
+	return status == 0 ? 0 : keygen_failed(status, text_string(&output), err);
 }
 
 static int find_user(struct ssh_server *server, struct error *err)
 {
-	errno = 0;
-	const struct passwd *user = getpwuid(geteuid());
-	if (!user)
-		return error_set(err, ERROR_SYSTEM, errno,
-				 "user %u has no entry in the user database", (unsigned)geteuid());
-	text_copy(server->user, sizeof(server->user), user->pw_name);
-	return 0;
+	const char *name = user_name(err);
+	if (name)
+		text_copy(server->user, sizeof(server->user), name);
+	return name ? 0 : -1;
 }
 
 static int find_version(struct ssh_server *server, const struct io_limit *limit, struct error *err)
@@ -102,11 +116,11 @@ static int try_config(const struct ssh_server *server, const struct io_limit *li
 		return -1;
 	if (status == 0)
 		return 0;
-	char *text = text_trim(output.data ? output.data : (char[]){ "" });
-	char *last = strrchr(text, '\n');
+	AUTO_TEXT said = { 0 };
+	said_add(text_string(&output), false, &said);
 	return error_set(err, ERROR_UNAVAILABLE, status,
-			 "the server of %s (%s brings it) refuses its configuration: %s",
-			 kind->name, kind->package, last ? last + 1 : text);
+			 "the server of %s (%s brings it) refuses its configuration%s", kind->name,
+			 kind->package, text_string(&said));
 }
 
 int ssh_server_start(struct ssh_server *server, const struct ssh_server_spec *spec,

@@ -40,7 +40,8 @@ void ssh_server_stop(struct ssh_server *server);
 /* The last lines of its log, for the agent's own. */
 void ssh_server_log_tail(const struct ssh_server *server, struct text *out);
 
-/* Makes an ed25519 key pair without passphrase: path and path.pub. */
+/* Makes an ed25519 key pair without passphrase: path and path.pub. UNAVAILABLE for a user without a
+ * name. */
 int ssh_make_key(const char *path, const struct io_limit *limit, struct error *err) MUST_CHECK;
 
 #endif

@@ -104,11 +104,10 @@ static void give(const char *path, uid_t uid)
 	assert_return_code(lchown(path, uid, (gid_t)uid), errno);
 }
 
-void bench_use_ordinary(struct bench *bench)
+static void use_another(struct bench *bench)
 {
-	if (geteuid() != 0)
-		return;
-	const char *problem = world_check(&(struct world){ .uid = world_free_uid() });
+	const struct world world = { .uid = world_free_uid(), .nameless = bench->nameless };
+	const char *problem = world_check(&world);
 	if (problem) {
 		print_message("no ordinary user can be had here: %s\n", problem);
 		skip();
@@ -118,6 +117,22 @@ void bench_use_ordinary(struct bench *bench)
 					bench->files };
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		give(folders[i], bench->uid);
+}
+
+void bench_use_ordinary(struct bench *bench)
+{
+	if (geteuid() == 0)
+		use_another(bench);
+}
+
+void bench_use_nameless(struct bench *bench)
+{
+	if (geteuid() != 0) {
+		print_message("only root can be a user without a name\n");
+		skip();
+	}
+	bench->nameless = true;
+	use_another(bench);
 }
 
 void bench_use_tiny_data(struct bench *bench, uint64_t bytes)
@@ -221,6 +236,7 @@ _Noreturn static void become(const struct bench *bench, const char *const *argum
 	umask(022);
 	tell_sanitizers();
 	const char *problem = world_enter(&(struct world){ .uid = bench->uid,
+							   .nameless = bench->nameless,
 							   .home = bench->root,
 							   .tiny = bench->data,
 							   .tiny_bytes = bench->tiny_bytes });

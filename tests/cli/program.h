@@ -22,6 +22,7 @@ struct bench {
 	char out[80];   /* where results go; made by the program */
 	char files[80]; /* whatever the test itself needs */
 	uid_t uid;      /* whom the program runs as: ours, unless bench_use_ordinary was called */
+	bool nameless;  /* and no database knows that user */
 	bool own_mounts;
 	/* The program's standard output and error; NULL: they are read into output and error. */
 	const char *printed_to, *told_to;
@@ -43,6 +44,8 @@ int bench_close(void **state);
 /* The program runs as an ordinary user from now on: ours if we are one, else one made up for the
  * program alone. Skips the test, with a reason, where that cannot be. */
 void bench_use_ordinary(struct bench *bench);
+/* The same with a user that no database knows; only root can make one. */
+void bench_use_nameless(struct bench *bench);
 /* data becomes a file system with room for so many bytes, seen by the program alone. Skips the test
  * where that cannot be. */
 void bench_use_tiny_data(struct bench *bench, uint64_t bytes);

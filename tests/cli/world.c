@@ -120,7 +120,7 @@ const char *world_enter(const struct world *world)
 		return problem_text("no mounts of its own");
 	if (world->tiny_bytes && mount_tiny(world) < 0)
 		return problem_text("no small file system");
-	if (other && add_user(world) < 0)
+	if (other && !world->nameless && add_user(world) < 0)
 		return problem_text("no other user database");
 	if (other && become_user(world->uid) < 0)
 		return problem_text("no other user");

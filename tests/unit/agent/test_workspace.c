@@ -59,7 +59,7 @@ static void test_life(void **state)
 	assert_string_equal(workspace.scratch, scratch.data);
 	assert_null(workspace.data);
 	assert_int_equal(mode_of(workspace.scratch), 0700);
-	assert_int_equal(workspace_add_data(&workspace, location, &err), 0);
+	assert_int_equal(workspace_add_data(&workspace, location, PRESERVE_ALL, &err), 0);
 	assert_string_equal(workspace.data, data.data);
 	assert_int_equal(mode_of(workspace.data), 0700);
 	assert_true(tree_put("data/other", "not ours"));
@@ -96,7 +96,7 @@ static void test_data_beside_scratch(void **state)
 	(void)state;
 	struct workspace workspace;
 	assert_int_equal(workspace_open(&workspace, "abc", NULL), 0);
-	assert_int_equal(workspace_add_data(&workspace, tree_folder, NULL), 0);
+	assert_int_equal(workspace_add_data(&workspace, tree_folder, PRESERVE_ALL, NULL), 0);
 	assert_string_not_equal(workspace.data, workspace.scratch);
 	AUTO_FREE char *data = strdup(workspace.data);
 	assert_true(exists(data));
@@ -124,7 +124,8 @@ static void test_bad_locations(void **state)
 	assert_int_equal(workspace_open(&workspace, "abc", NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err = { 0 };
-		assert_int_equal(workspace_add_data(&workspace, cases[i].location, &err), -1);
+		assert_int_equal(
+			workspace_add_data(&workspace, cases[i].location, PRESERVE_ALL, &err), -1);
 		assert_int_equal(err.kind, cases[i].kind);
 		assert_int_equal(strncmp(err.message, cases[i].message, strlen(cases[i].message)),
 				 0);
@@ -178,7 +179,7 @@ _Noreturn static void live_like_an_agent(int output)
 	AUTO_FREE char *held = here("held");
 	AUTO_FREE char *deep = NULL;
 	if (workspace_open(&workspace, "dead", NULL) < 0 ||
-	    workspace_add_data(&workspace, location, NULL) < 0 ||
+	    workspace_add_data(&workspace, location, PRESERVE_ALL, NULL) < 0 ||
 	    workspace_hold_folder(&workspace, held, NULL) < 0)
 		_exit(1);
 	deep = path_join(workspace.data, "deep");
