@@ -1,5 +1,6 @@
 #include "results/chart_script.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,13 +58,26 @@ static void add_head(const struct chart *chart, const struct chart_layout *layou
 		  (double)layout->bottom / layout->height);
 }
 
+/* %g, but never with an exponent. */
+static void add_tick_format(double step, struct text *out)
+{
+	if (step >= 1e5)
+		text_add(out, "'%.0f'");
+	else if (step >= 1e-3)
+		text_add(out, "'%g'");
+	else
+		text_addf(out, "'%%.%df'", 1 + (int)ceil(-log10(step)));
+}
+
 static void add_axes(const struct summary *summary, const struct chart *chart,
 		     const struct chart_layout *layout, struct text *out)
 {
 	double side = (double)(layout->groups - summary->count) / 2;
 	text_addf(out, "set xrange [%g:%g]\n", 0.5 - side, (double)summary->count + 0.5 + side);
-	text_addf(out, "set yrange [0:%g]\nset ytics %g nomirror format '%%g'\n", layout->top_mbit,
+	text_addf(out, "set yrange [0:%g]\nset ytics %g nomirror format ", layout->top_mbit,
 		  layout->top_mbit / 5);
+	add_tick_format(layout->top_mbit / 5, out);
+	text_add(out, "\n");
 	text_add(out, "set y2range [0:100]\nset y2tics 20 nomirror\n"
 		      "set ylabel 'Receive throughput (Mbit/s)' textcolor rgb '#0b4f7d'\n");
 	text_addf(out, "set y2label 'Average CPU of the %s (%%)' textcolor rgb '#a63d00'\n",

@@ -39,8 +39,10 @@ void results_free(struct results *results);
 void results_add(struct results *results, const struct result *result);
 #define AUTO_RESULTS __attribute__((cleanup(results_free))) struct results
 
-/* Appends the rows of a file. Columns may come in any order; unknown ones are ignored, missing ones
- * stay unknown. Errors: CONFIG with file and line, SYSTEM. */
+/* Appends the rows of a file, all of one study. Columns may come in any order; unknown ones are
+ * ignored. case, round, status, verified and goodput_bps must be there; other missing ones stay
+ * unknown. goodput_bps is computed again where the file has what it takes. Errors: CONFIG with
+ * file, line and column, SYSTEM. */
 int csv_read_results(const char *path, struct results *results, struct error *err) MUST_CHECK;
 /* The same from memory (fuzzed); name is what errors call it. */
 int csv_parse_results(const char *name, const char *bytes, size_t count, struct results *results,

@@ -56,19 +56,39 @@ static const char *baseline_of(const json_t *study)
 	return *baseline ? baseline : NULL;
 }
 
-int results_folder_read(struct results_folder *data, const char *folder, bool all_pairs,
-			struct error *err)
+/* Facts of one study beside the rows of another would be a lie. */
+static int check_same_study(const struct results_folder *data, const char *folder,
+			    struct error *err)
 {
-	*data = (struct results_folder){ 0 };
+	const char *recorded = study_json_string(data->study, "study_id");
+	const char *of_rows = data->rows.count ? data->rows.rows[0].study_id : "";
+	if (!*recorded || !*of_rows || strcmp(recorded, of_rows) == 0)
+		return 0;
+	return error_set(err, ERROR_CONFIG, 0,
+			 "%s: runs.csv is of the study %s, study.json of the study %s", folder,
+			 of_rows, recorded);
+}
+
+static int read_files(struct results_folder *data, const char *folder, struct error *err)
+{
 	AUTO_FREE char *runs = path_join(folder, "runs.csv");
 	if (csv_read_results(runs, &data->rows, err) < 0) {
-		results_free(&data->rows);
 		if (err)
 			err->kind = ERROR_CONFIG;
 		return -1;
 	}
-	if (study_json_read(folder, &data->study, err) < 0) {
+	if (study_json_read(folder, &data->study, err) < 0)
+		return -1;
+	return check_same_study(data, folder, err);
+}
+
+int results_folder_read(struct results_folder *data, const char *folder, bool all_pairs,
+			struct error *err)
+{
+	*data = (struct results_folder){ 0 };
+	if (read_files(data, folder, err) < 0) {
 		results_free(&data->rows);
+		json_decref(data->study);
 		return -1;
 	}
 	if (json_object_size(data->study) == 0)

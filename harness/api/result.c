@@ -67,18 +67,24 @@ const struct result_field result_fields[] = {
 	{ "total_s", "s", REAL_AT(total_s),
 	  "go to the later of the driver's end and the sink's completion" },
 	{ "goodput_bps", "bit/s", REAL_AT(goodput_bps),
-	  "payload bits / total_s; only of runs that are ok" },
+	  "payload bits / total_s; only of runs that are ok; `report` computes it again" },
 	{ "cpu_source_s", "s", REAL_AT(cpu_source_s),
 	  "CPU time of the copy's processes at the source" },
-	{ "cpu_source_user_s", "s", REAL_AT(cpu_source_user_s), "of it, in user mode" },
-	{ "cpu_source_system_s", "s", REAL_AT(cpu_source_system_s), "of it, in the kernel" },
+	{ "cpu_source_user_s", "s", REAL_AT(cpu_source_user_s),
+	  "of it, in user mode; the total is exact, the kernel samples the split at its tick" },
+	{ "cpu_source_system_s", "s", REAL_AT(cpu_source_system_s),
+	  "of it, in the kernel; sampled at the tick, too" },
 	{ "cpu_sink_s", "s", REAL_AT(cpu_sink_s), "CPU time of the copy's processes at the sink" },
-	{ "cpu_sink_user_s", "s", REAL_AT(cpu_sink_user_s), "of it, in user mode" },
-	{ "cpu_sink_system_s", "s", REAL_AT(cpu_sink_system_s), "of it, in the kernel" },
+	{ "cpu_sink_user_s", "s", REAL_AT(cpu_sink_user_s),
+	  "of it, in user mode; the total is exact, the kernel samples the split at its tick" },
+	{ "cpu_sink_system_s", "s", REAL_AT(cpu_sink_system_s),
+	  "of it, in the kernel; sampled at the tick, too" },
 	{ "cpu_source_host_pct", "%", REAL_AT(cpu_source_host_pct),
-	  "busy share of all CPUs of the source's host, total_s" },
+	  "busy share of all CPUs of the source's host, total_s; counted in ticks of 10 ms, coarse on "
+	  "runs of less than a second" },
 	{ "cpu_sink_host_pct", "%", REAL_AT(cpu_sink_host_pct),
-	  "busy share of all CPUs of the sink's host, total_s" },
+	  "busy share of all CPUs of the sink's host, total_s; counted in ticks of 10 ms, coarse on "
+	  "runs of less than a second" },
 	{ "cpu_scope", "", TEXT_AT(cpu_scope),
 	  "how CPU time was counted, and whether it is exact" },
 	{ "sd_source_us_per_kib", "us/KiB", REAL_AT(sd_source_us_per_kib),
@@ -204,6 +210,19 @@ static int parse_count(const struct result_field *field, int64_t *to, const char
 	return 0;
 }
 
+/* What no machine reaches, by unit: such a number was not measured. */
+static double most_of(const char *unit)
+{
+	static const struct {
+		const char *unit;
+		double most;
+	} units[] = { { "%", 100 }, { "s", 1e9 }, { "bit/s", 1e15 } };
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(unit, units[i].unit) == 0)
+			return units[i].most;
+	return 1e18;
+}
+
 static int parse_real(const struct result_field *field, double *to, const char *value,
 		      struct error *err)
 {
@@ -211,6 +230,10 @@ static int parse_real(const struct result_field *field, double *to, const char *
 	if (*value && !text_to_double(value, &real))
 		return error_set(err, ERROR_CONFIG, 0, "%s = %.40s: a number is expected",
 				 field->name, value);
+	if (real < 0 || real > most_of(field->unit))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "%s = %.40s cannot be: 0 to %g %s is expected", field->name, value,
+				 most_of(field->unit), field->unit);
 	*to = real;
 	return 0;
 }

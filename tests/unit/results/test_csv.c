@@ -80,7 +80,7 @@ static void write_rows(size_t count)
 	struct csv_writer writer;
 	assert_int_equal(csv_open(&writer, path, NULL), 0);
 	for (size_t i = 0; i < count; i++) {
-		struct result row = make_row((int64_t)i, i % 2 ? "scp, \"x\"\nx 4" : "tcp",
+		struct result row = make_row((int64_t)i + 1, i % 2 ? "scp, \"x\"\nx 4" : "tcp",
 					     i % 2 ? "exit status 1:\r\nno space" : "");
 		assert_int_equal(csv_row(&writer, &row, NULL), 0);
 	}
@@ -98,7 +98,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(results.count, 150);
 	assert_string_equal(results.rows[149].case_name, "scp, \"x\"\nx 4");
 	assert_string_equal(results.rows[149].error, "exit status 1:\r\nno space");
-	assert_int_equal(results.rows[149].round, 149);
+	assert_int_equal(results.rows[149].round, 150);
 	assert_int_equal(results.rows[149].status, STATUS_FAILED);
 	assert_int_equal(results.rows[148].verified, VERIFIED_YES);
 	assert_true(results.rows[148].total_s == 1.25);
@@ -187,7 +187,13 @@ static void test_open_fails_clearly(void **state)
 	assert_int_equal(csv_read_results("/nonexistent/runs.csv", &results, &err), -1);
 }
 
-#define NUL_BYTE "case,error\nx,a\0b\n"
+/* The columns without which nothing can be said, and a row of a case. */
+#define ESSENTIAL    "case,round,status,verified,goodput_bps"
+#define HEAD         ESSENTIAL "\n"
+#define FAILED(name) name ",1,failed,no,"
+#define NUL_BYTE     HEAD "x,1,failed,no,\0\n"
+#define RATED        ESSENTIAL ",payload_bytes,total_s\n"
+#define STUDY        ESSENTIAL ",study_id,dataset\n"
 
 static const struct {
 	const char *text;
@@ -195,25 +201,56 @@ static const struct {
 	int rows;      /* -1: refused, with message */
 	const char *message;
 } parses[] = {
-	{ "case,status\ntcp,ok\n", 0, 1, NULL },
-	{ "case,status\r\ntcp,ok\r\nscp,failed\r\n", 0, 2, NULL },
-	{ "case,status\ntcp,ok", 0, 1, NULL },
-	{ "\n\ncase,status\n\ntcp,ok\n\n", 0, 1, NULL },
-	{ "status,future,case\nok,\"1,\n2\",tcp\n", 0, 1, NULL },
-	{ "case\n", 0, 0, NULL },
-	{ "\"case\"\n\"\"\n", 0, 1, NULL },
+	{ HEAD FAILED("tcp") "\n", 0, 1, NULL },
+	{ ESSENTIAL "\r\n" FAILED("tcp") "\r\n" FAILED("scp") "\r\n", 0, 2, NULL },
+	{ HEAD FAILED("tcp"), 0, 1, NULL },
+	{ "\n\n" HEAD "\n" FAILED("tcp") "\n\n", 0, 1, NULL },
+	{ "status,future,case,verified,goodput_bps,round\nok,\"1,\n2\",tcp,yes,,1\n", 0, 1, NULL },
+	{ HEAD, 0, 0, NULL },
+	{ HEAD FAILED("\"\"") "\n", 0, 1, NULL },
 	{ "", 0, -1, "f.csv: is empty" },
-	{ "round\n1\n", 0, -1, "no column 'case'" },
-	{ "case,case\n1,2\n", 0, -1, "line 1: a column appears twice" },
-	{ "case,status\ntcp\n", 0, -1, "line 2: 1 fields instead of 2" },
-	{ "case,status\ntcp,ok,1\n", 0, -1, "line 2: 3 fields instead of 2" },
-	{ "case,status\n\"a\n\n\",ok\nx,okay\n", 0, -1, "line 5: status = okay" },
-	{ "case,round\nx,one\n", 0, -1, "line 2: round = one" },
-	{ "case\n\"open\n", 0, -1, "line 2: a quote is not closed" },
-	{ "case\na\"b\n", 0, -1, "line 2: a quote inside" },
-	{ "case\n\"a\"b\n", 0, -1, "line 2: something after a closing quote" },
+	{ "round,status,verified,goodput_bps\n", 0, -1, "line 1: there is no column 'case'" },
+	{ "case,status,verified,goodput_bps\n", 0, -1, "there is no column 'round'" },
+	{ "case,round,verified,goodput_bps\n", 0, -1, "there is no column 'status'" },
+	{ "case,round,status,goodput_bps\n", 0, -1, "there is no column 'verified'" },
+	{ "case,round,status,verified\n", 0, -1, "there is no column 'goodput_bps'" },
+	{ ESSENTIAL ",case\n", 0, -1, "line 1, column 6: 'case' appears twice" },
+	{ HEAD "tcp\n", 0, -1, "line 2: 1 fields instead of 5" },
+	{ HEAD FAILED("tcp") ",1\n", 0, -1, "line 2: 6 fields instead of 5" },
+	{ HEAD FAILED("\"a\n\n\"") "\nx,1,okay,no,\n", 0, -1, "line 5, column 3: status = okay" },
+	{ HEAD "x,one,ok,yes,\n", 0, -1, "line 2, column 2: round = one" },
+	{ HEAD "\"open\n", 0, -1, "line 2: a quote is not closed" },
+	{ HEAD "a\"b\n", 0, -1, "line 2: a quote inside" },
+	{ HEAD "\"a\"b\n", 0, -1, "line 2: something after a closing quote" },
 	{ NUL_BYTE, sizeof(NUL_BYTE) - 1, -1, "line 2: a NUL byte" },
-	{ "case,schema\nx,2\n", 0, -1, "newer linefill" },
+	{ ESSENTIAL ",schema\n" FAILED("x") ",2\n", 0, -1, "line 2, column 6: written by a newer" },
+	/* Numbers that cannot be. */
+	{ HEAD "x,1,ok,yes,1e308\n", 0, -1, "line 2, column 5: goodput_bps = 1e308 cannot be" },
+	{ HEAD "x,1,ok,yes,1e15\n", 0, 1, NULL },
+	{ HEAD "x,1,ok,yes,-5\n", 0, -1, "line 2, column 5: goodput_bps = -5 cannot be" },
+	{ HEAD "x,1,ok,yes,nan\n", 0, -1, "line 2, column 5: goodput_bps = nan" },
+	{ HEAD "x,1,ok,yes,inf\n", 0, -1, "line 2, column 5: goodput_bps = inf" },
+	{ HEAD "x,0,ok,yes,1\n", 0, -1, "line 2, column 2: round = 0" },
+	{ HEAD "x,1000001,ok,yes,1\n", 0, -1, "line 2, column 2: round = 1000001" },
+	{ HEAD "x,-1,ok,yes,1\n", 0, -1, "line 2, column 2: round = -1" },
+	{ ESSENTIAL ",cpu_sink_host_pct\nx,1,ok,yes,1,100.5\n", 0, -1,
+	  "line 2, column 6: cpu_sink_host_pct = 100.5 cannot be: 0 to 100 % is expected" },
+	{ ESSENTIAL ",setup_s\nx,1,ok,yes,1,-0.1\n", 0, -1, "column 6: setup_s = -0.1 cannot be" },
+	/* A rate is what follows from the other columns. */
+	{ RATED "x,1,ok,yes,8000,1000,1\n", 0, 1, NULL },
+	{ RATED "x,1,ok,yes,8000.07,1000,1\n", 0, 1, NULL },
+	{ RATED "x,1,ok,yes,8001,1000,1\n", 0, -1,
+	  "line 2, column 5: goodput_bps = 8001, but payload_bytes * 8 / total_s is 8000" },
+	{ RATED "x,1,ok,yes,8000,1000,0\n", 0, -1, "column 5: goodput_bps = 8000, but" },
+	{ RATED "x,1,ok,yes,8000,,1\n", 0, -1, "column 5: goodput_bps = 8000, but" },
+	{ RATED "x,1,ok,yes,8000,1000,\n", 0, -1, "column 5: goodput_bps = 8000, but" },
+	{ RATED "x,1,ok,yes,,0,1\n", 0, 1, NULL },
+	/* Two studies in one file. */
+	{ STUDY FAILED("x") ",s,d\n" FAILED("y") ",s,d\n", 0, 2, NULL },
+	{ STUDY FAILED("x") ",s,d\n" FAILED("y") ",s,e\n", 0, -1,
+	  "line 3, column 7: dataset = e, but line 2 has d" },
+	{ STUDY FAILED("x") ",s,d\n" FAILED("y") ",s,d\n" FAILED("x") ",t,d\n", 0, -1,
+	  "line 4, column 6: study_id = t, but line 2 has s" },
 };
 
 static void test_parse(void **state)
@@ -242,14 +279,14 @@ static void test_bounds(void **state)
 	AUTO_RESULTS results = { 0 };
 	struct error err = { 0 };
 	AUTO_TEXT wide = { 0 };
-	text_add(&wide, "case");
+	text_add(&wide, ESSENTIAL);
 	for (int i = 0; i < CSV_FIELDS_MAX; i++)
 		text_add(&wide, ",x");
 	assert_int_equal(csv_parse_results("f", wide.data, wide.length, &results, &err), -1);
 	assert_non_null(strstr(err.message, "too many fields"));
 	for (int quoted = 0; quoted < 2; quoted++) {
 		AUTO_TEXT longer = { 0 };
-		text_add(&longer, quoted ? "case\n\"" : "case\n");
+		text_add(&longer, quoted ? HEAD "\"" : HEAD);
 		for (int i = 0; i <= CSV_FIELD_MAX; i++)
 			text_add(&longer, "x");
 		assert_int_equal(csv_parse_results("f", longer.data, longer.length, &results, &err),
