@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/api/shipped.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/base/text.h"
@@ -53,9 +54,13 @@ void catalog_load(void)
 	const char *home = getenv("HOME");
 	const char *name = NULL;
 	const char *reason = NULL;
+	struct error err = { 0 };
 	for (size_t i = 0; transport_refused(i, &name, &reason); i++)
 		add_problem(reason);
-	catalog_add_folder(tool_shipped_folder());
+	AUTO_FREE char *shipped = shipped_folder("tools", &err);
+	if (!shipped)
+		add_problem(err.message);
+	catalog_add_folder(shipped);
 	if (config && config[0] == '/') {
 		AUTO_FREE char *folder = path_join(config, "linefill/tools");
 		catalog_add_folder(folder);

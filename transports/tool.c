@@ -154,11 +154,6 @@ int tool_load_folder(const char *folder, const struct tool_visitor *visitor, str
 	return 0;
 }
 
-const char *tool_shipped_folder(void)
-{
-	return LINEFILL_TOOLS_FOLDER;
-}
-
 const struct tool_file *tool_description(const struct transport *transport)
 {
 	return tool_is(transport) ? ((const struct tool *)transport)->file : NULL;

@@ -166,12 +166,16 @@ static void study_title(const char *path, struct text *title)
 
 static json_t *list_studies(void)
 {
+	struct error err = { 0 };
+	AUTO_FREE char *folder = studies_folder(&err);
+	if (!folder)
+		exit(cli_fail(&err));
 	json_t *list = json_array();
 	struct dirent **entries = NULL;
-	int count = scandir(studies_folder(), &entries, is_study, alphasort);
+	int count = scandir(folder, &entries, is_study, alphasort);
 	for (int i = 0; i < count; i++) {
 		AUTO_TEXT title = { 0 };
-		AUTO_FREE char *path = path_join(studies_folder(), entries[i]->d_name);
+		AUTO_FREE char *path = path_join(folder, entries[i]->d_name);
 		study_title(path, &title);
 		*strrchr(entries[i]->d_name, '.') = '\0';
 		json_array_append_new(list,

@@ -182,7 +182,7 @@ static const struct argp argp = {
 /* ---- the results folder ---- */
 
 /* Named by the second; studies that begin within one get a number. */
-static int make_default_folder(const struct study *study, char **folder, struct error *err)
+static int make_numbered_folder(const struct study *study, char **folder, struct error *err)
 {
 	char now[CLOCK_UTC_SIZE];
 	clock_utc_compact(now);
@@ -201,6 +201,18 @@ static int make_default_folder(const struct study *study, char **folder, struct 
 			return error_system(err, "make folder %s", text_string(&path));
 	}
 	return error_set(err, ERROR_SYSTEM, EEXIST, "no free name in " RESULTS_FOLDER);
+}
+
+/* Whoever is in a folder that is not theirs has not asked for one here. */
+static int make_default_folder(const struct study *study, char **folder, struct error *err)
+{
+	if (make_numbered_folder(study, folder, err) == 0)
+		return 0;
+	AUTO_FREE char *where = getcwd(NULL, 0);
+	return error_set(
+		err, err->kind, err->code,
+		"no folder for the results can be made in %.200s (%s): name one with --out",
+		where ? where : "this folder", strerror(err->code));
 }
 
 static int make_folder(const struct study *study, const char *out, char **folder, struct error *err)

@@ -10,7 +10,7 @@
  * ("first-study"). What is neither comes back as it is: opening it tells what is wrong. The caller
  * frees. */
 char *studies_find(const char *name);
-/* Where they are. */
-const char *studies_folder(void);
+/* Where they are; the caller frees. NULL: UNAVAILABLE. */
+char *studies_folder(struct error *err) MUST_CHECK;
 
 #endif

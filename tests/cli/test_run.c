@@ -1,5 +1,6 @@
 /* `linefill run`: plans, rows, exit statuses, and what it refuses. */
 #include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "tests/cli/program.h"
 
@@ -361,9 +364,33 @@ static void target_may_lie_elsewhere(void **state)
 	bench_check_clean(bench);
 }
 
+/* Where no folder for the results can be made, it is said how to name another one. */
+static void unwritable_folder(void **state)
+{
+	static const char says[] = "name one with --out";
+	struct bench *bench = *state;
+	bench_add_file(bench, "linefill-results", "a file");
+	PROGRAM_RUN(bench, "run", "-t", "null", "--rounds", "1");
+	ASSERT_EXIT(bench, 1);
+	ASSERT_HOLDS(bench->error, "Not a directory");
+	ASSERT_HOLDS(bench->error, says);
+	AUTO_FREE char *file = path_join(bench->files, "linefill-results");
+	assert_return_code(unlink(file), errno);
+	bench_use_ordinary(bench);
+	assert_return_code(chmod(bench->files, 0555), errno);
+	PROGRAM_RUN(bench, "run", "-t", "null", "--rounds", "1");
+	ASSERT_EXIT(bench, 1);
+	ASSERT_HOLDS(bench->error, "Permission denied");
+	ASSERT_HOLDS(bench->error, says);
+	ASSERT_HOLDS(bench->error, bench->files);
+	assert_return_code(chmod(bench->files, 0755), errno);
+	bench_check_clean(bench);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		BENCH_TEST(unwritable_folder),
 		BENCH_TEST(plan_runs_nothing),
 		BENCH_TEST(plan_names_sections),
 		BENCH_TEST(plan_is_kept),

@@ -67,7 +67,7 @@ static int setup(void **state)
 	sink_root = make_folder("sink");
 	scratch = make_folder("scratch");
 	AUTO_FREE char *server = make_folder("server");
-	if (tool_load_folder(tool_shipped_folder(), &visitor, &err) < 0)
+	if (tool_load_folder(TOOLS_FOLDER, &visitor, &err) < 0)
 		fail_msg("%s", err.message);
 	have_sshd = private_sshd_start(&sshd, server, &err) == 0;
 	if (!have_sshd)

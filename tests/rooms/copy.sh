@@ -1,7 +1,9 @@
-# Sourced by the tests here: a copy of the tree in a folder of its own, which is left and removed at the end.
+# Sourced by the tests here: a copy of the tree in a private folder, which is removed at the end.
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-copy=$(mktemp -d)
-trap 'cd / && rm -rf "$copy"' EXIT
+private=$(mktemp -d)
+private=$(cd "$private" && pwd -P)
+copy=$private/tree
+trap 'cd / && rm -rf "$private"' EXIT
 
 fail() {
 	echo "failed: $*" >&2
@@ -10,6 +12,7 @@ fail() {
 
 # copy_tree PATH...: the copy holds these, as they are now, and is the working folder.
 copy_tree() {
+	mkdir "$copy"
 	cd "$source_folder"
 	cp -a "$@" "$copy"
 	cd "$copy"

@@ -4,4 +4,3 @@ add_library(linefill_tools STATIC
 	tool/tool_options.c tool/tool_probe.c tool/tool_process.c tool/tool_raw.c tool/tool_run.c tool/tool_session.c
 	tool/tool_template.c)
 target_link_libraries(linefill_tools PUBLIC linefill_wire)
-target_compile_definitions(linefill_tools PRIVATE LINEFILL_TOOLS_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/tools")

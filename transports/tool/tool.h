@@ -36,8 +36,6 @@ struct tool_visitor {
  * folder that is not there has none. */
 int tool_load_folder(const char *folder, const struct tool_visitor *visitor,
 		     struct error *err) MUST_CHECK;
-/* The folder of the tool files that come with linefill. */
-const char *tool_shipped_folder(void);
 
 /* The command that this driving end runs, as one line for people: words with unusual bytes are
  * quoted and " | " stands between two connected commands. xfer->private may be NULL: before prepare

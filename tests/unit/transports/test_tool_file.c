@@ -285,7 +285,7 @@ static void test_shipped_folder(void **state)
 					      .failed = on_failed,
 					      .context = &seen };
 	struct error err = { 0 };
-	assert_int_equal(tool_load_folder(tool_shipped_folder(), &visitor, &err), 0);
+	assert_int_equal(tool_load_folder(TOOLS_FOLDER, &visitor, &err), 0);
 	assert_true(seen.scp);
 	assert_true(seen.found >= 3);
 	assert_int_equal(seen.failed, 0);
@@ -318,7 +318,7 @@ static void test_page(void **state)
 	static const char *const *const placeholders[] = { tool_placeholders,
 							   tool_service_placeholders };
 	struct error err = { 0 };
-	AUTO_FREE char *path = path_join(tool_shipped_folder(), "../../docs/tools.md");
+	AUTO_FREE char *path = path_join(TOOLS_FOLDER, "../../docs/tools.md");
 	AUTO_FREE char *page = NULL;
 	(void)state;
 	if (file_read_all(path, 1 << 20, &page, NULL, &err) < 0)

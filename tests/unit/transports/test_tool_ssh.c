@@ -155,7 +155,7 @@ static struct transport *load(const char *name)
 	AUTO_TEXT path = { 0 };
 	struct transport *transport = NULL;
 	struct error err = { 0 };
-	text_addf(&path, "%s/%s.ini", tool_shipped_folder(), name);
+	text_addf(&path, "%s/%s.ini", TOOLS_FOLDER, name);
 	if (tool_load(text_string(&path), &transport, &err) < 0)
 		fail_msg("%s", err.message);
 	return transport;
