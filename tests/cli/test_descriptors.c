@@ -142,7 +142,7 @@ static void files_of_limited_size(void **state)
 	struct bench *bench = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		bench->file_bytes_max = limits[i];
-		PROGRAM_START_STUDY(bench, "-t", "tcp", "-t", "null", "--dataset", "single:bytes=8",
+		PROGRAM_START_STUDY(bench, "-t", "tcp", "-t", "null", "--dataset", "single:bytes=8B",
 				    "--rounds", "4");
 		program_wait(bench);
 		ASSERT_EXIT(bench, 1);
@@ -170,7 +170,7 @@ static void disk_that_is_full(void **state)
 	text_addf(&location, "dataset.location=%s", bench->tmp);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		bench_use_tiny_data(bench, sizes[i]);
-		PROGRAM_RUN(bench, "run", "-t", "tcp", "-t", "null", "--dataset", "single:bytes=8",
+		PROGRAM_RUN(bench, "run", "-t", "tcp", "-t", "null", "--dataset", "single:bytes=8B",
 			    "--rounds", "2", "--out", text_string(&out), "--set",
 			    text_string(&location));
 		ASSERT_EXIT(bench, 1);
