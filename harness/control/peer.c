@@ -1,16 +1,20 @@
 #include "harness/control/peer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
 #include "harness/base/random.h"
+#include "harness/base/said.h"
 #include "harness/control/launcher.h"
 
 #define PEERS_MAX 64
@@ -20,6 +24,14 @@
 #define BYE_S       120
 #define OWN_SLACK_S 10
 #define SEND_S      30
+/* Of a dying agent's, in bytes. */
+#define LAST_WORDS_MAX 4096
+
+static int64_t log_size(const struct peer *peer)
+{
+	struct stat status;
+	return peer->log_file && stat(peer->log_file, &status) == 0 ? status.st_size : 0;
+}
 
 int peer_launch(struct peer *peer, enum xfer_side side, const char *log_file, struct error *err)
 {
@@ -28,10 +40,35 @@ int peer_launch(struct peer *peer, enum xfer_side side, const char *log_file, st
 	peer->side = side;
 	peer->name = side == XFER_SOURCE ? "source" : "sink";
 	random_secret_hex(id, 6);
-	if (launcher_local(id, log_file, &peer->child, &peer->fd, err) < 0)
+	peer->log_file = strdup(log_file);
+	if (!peer->log_file)
+		abort();
+	peer->log_seen = log_size(peer);
+	if (launcher_local(id, log_file, &peer->child, &peer->fd, err) < 0) {
+		free(peer->log_file);
+		peer->log_file = NULL;
 		return error_wrap(err, "%s", peer->name);
+	}
 	peer->alive = true;
 	return 0;
+}
+
+/* What it wrote on standard error since its last answer: why it died, if it could say so. */
+static void last_words(const struct peer *peer, struct text *words)
+{
+	char said[LAST_WORDS_MAX + 1];
+	int64_t end = log_size(peer);
+	int64_t start = peer->log_seen;
+	if (!peer->log_file)
+		return;
+	if (end - start > LAST_WORDS_MAX)
+		start = end - LAST_WORDS_MAX;
+	AUTO_FD fd = open(peer->log_file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : pread(fd, said, LAST_WORDS_MAX, (off_t)start);
+	if (n <= 0)
+		return;
+	said[n] = '\0';
+	said_add(said, start > peer->log_seen, words);
 }
 
 static void record_death(struct peer *peer, const char *how)
@@ -52,8 +89,11 @@ static void peer_died(struct peer *peer)
 		close(peer->fd);
 	peer->fd = -1;
 	peer->alive = peer->waiting = false;
-	error_set(&peer->error, ERROR_PEER, 0, "the %s agent died%s%s", peer->name,
-		  known ? ": " : "", known ? child_status_text(status, text, sizeof(text)) : "");
+	AUTO_TEXT words = { 0 };
+	last_words(peer, &words);
+	error_set(&peer->error, ERROR_PEER, 0, "the %s agent died%s%s%s", peer->name,
+		  known ? ": " : "", known ? child_status_text(status, text, sizeof(text)) : "",
+		  text_string(&words));
 	record_death(peer, peer->error.message);
 }
 
@@ -93,6 +133,7 @@ static void take_reply(struct peer *peer)
 		return;
 	}
 	peer->waiting = false;
+	peer->log_seen = log_size(peer);
 	if (request_check_answer(peer->asked, peer->reply.json, &peer->error) < 0) {
 		message_free(&peer->reply);
 		error_wrap(&peer->error, "%s", peer->name);
@@ -266,4 +307,6 @@ void peer_close(struct peer *peer)
 	if (peer->child.pid > 0 && child_wait(&peer->child, &limit, &status, NULL) < 0)
 		child_end(&peer->child);
 	message_free(&peer->reply);
+	free(peer->log_file);
+	peer->log_file = NULL;
 }

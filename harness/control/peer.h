@@ -24,6 +24,8 @@ struct peer {
 	struct message reply; /* of the last request */
 	struct error error;   /* of the last request: kind NONE when it worked */
 	char death[512];      /* when and how it died, for people; "" while it lives */
+	char *log_file;
+	int64_t log_seen; /* bytes of it that were there when the agent last gave an answer */
 };
 
 #define PEER_NONE ((struct peer){ .child = CHILD_NONE, .fd = -1 })

@@ -183,6 +183,25 @@ static void kill_of_both_agents(void **state)
 	check_victims(bench, "agent died");
 }
 
+/* An agent that cannot begin says why where people look, not in its log alone. */
+static void last_words_are_told(void **state)
+{
+	static const char reason[] = "agent died: exit status 1: linefill: make folder "
+				     "/lf-nowhere/";
+	struct bench *bench = *state;
+	char kept[sizeof(bench->tmp)];
+	memcpy(kept, bench->tmp, sizeof(kept));
+	snprintf(bench->tmp, sizeof(bench->tmp), "/lf-nowhere");
+	PROGRAM_STUDY(bench, "-t", "null", "--dataset", SMALL, "--rounds", "1");
+	memcpy(bench->tmp, kept, sizeof(kept));
+	ASSERT_EXIT(bench, 1);
+	ASSERT_ROW(&bench->results.rows[0], STATUS_FAILED);
+	ASSERT_HOLDS(bench->results.rows[0].error, reason);
+	ASSERT_HOLDS(bench->results.rows[0].error, "No such file or directory");
+	ASSERT_HOLDS(bench->error, reason);
+	bench_check_clean(bench);
+}
+
 static void crash_costs_one_row(void **state)
 {
 	struct bench *bench = *state;
@@ -229,7 +248,8 @@ int main(int argc, char **argv)
 		BENCH_TEST(term_of_source_agent),     BENCH_TEST(term_of_sink_agent),
 		BENCH_TEST(kill_of_listening_worker), BENCH_TEST(kill_of_source_agent),
 		BENCH_TEST(kill_of_sink_agent),       BENCH_TEST(kill_of_both_agents),
-		BENCH_TEST(crash_costs_one_row),      BENCH_TEST(failure_at_every_step),
+		BENCH_TEST(last_words_are_told),      BENCH_TEST(crash_costs_one_row),
+		BENCH_TEST(failure_at_every_step),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
