@@ -38,7 +38,7 @@ struct null_options {
 	int fail;        /* enum null_stage */
 	int crash, hang; /* enum null_end */
 	uint64_t bytes;
-	bool copy, flip, truncate, lose;
+	bool copy, flip, truncate, lose, miscount;
 };
 
 #define SECONDS_ROW(key, text)                                                                     \
@@ -77,6 +77,7 @@ static const struct option_def null_option_defs[] = {
 	FLAG_ROW(flip, "with copy: change one byte"),
 	FLAG_ROW(truncate, "with copy: cut one byte off a file"),
 	FLAG_ROW(lose, "with copy: leave a file out"),
+	FLAG_ROW(miscount, "with copy: count one byte more than was moved"),
 	{ .name = NULL },
 };
 
@@ -94,9 +95,10 @@ static int null_check(const struct transport *transport, const void *options,
 	const struct null_options *chosen = options;
 	(void)transport;
 	(void)preserve;
-	if ((chosen->flip || chosen->truncate || chosen->lose) && !chosen->copy)
-		return error_set(err, ERROR_CONFIG, 0,
-				 "flip, truncate and lose spoil a copy: they need copy=yes");
+	if ((chosen->flip || chosen->truncate || chosen->lose || chosen->miscount) && !chosen->copy)
+		return error_set(
+			err, ERROR_CONFIG, 0,
+			"flip, truncate, lose and miscount spoil a copy: they need copy=yes");
 	return 0;
 }
 
@@ -304,6 +306,7 @@ static int copy_tree(const struct xfer *xfer, struct error *err)
 		.lose = options->lose,
 	};
 	int result = copy_all(&copy, err);
+	xfer_progress_add(xfer->progress, options->miscount);
 	beneath_close(&copy.source);
 	tree_sink_close(&copy.sink);
 	return result;

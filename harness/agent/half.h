@@ -59,7 +59,9 @@ struct half_result {
 	struct usage usage; /* workers and service, go to completion */
 	bool usage_known;
 	double host_pct;
-	uint64_t progress_bytes, counted_bytes;
+	uint64_t progress_bytes; /* moved by our own code at this end, less what had to come again;
+				    0 is unknown, as where a program does it */
+	uint64_t counted_bytes;
 	uint64_t io_calls; /* 0 is unknown */
 	uint32_t streams;
 	char cipher[64], mac[64];

@@ -54,6 +54,7 @@ struct pair {
 	char ssh_server_version[128];
 	json_t *notes;    /* what no row tells: agents that died and were started again, in words */
 	bool memory_held; /* the sink holds what the next copy needs */
+	int64_t moved_bytes[2]; /* in the last run, as each side counted them; 0: it did not */
 };
 
 void pair_init(struct pair *pair, const struct study *study, const char *const *tool_folders,

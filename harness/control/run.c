@@ -320,7 +320,7 @@ void run_case(const struct run *run, struct result *rows, const struct cancel *c
 				     changed && err.kind != ERROR_CANCELLED ? STATUS_INVALID
 									    : STATUS_FAILED,
 				     row);
-		} else if (run_row_implausible(row, &err) < 0) {
+		} else if (run_row_implausible(pair, row, &err) < 0) {
 			run_row_fail(run, i, &err, STATUS_INVALID, row);
 		} else {
 			row->status = STATUS_OK;

@@ -154,7 +154,22 @@ void run_row_derive(struct result *row)
 		row->transfer_s = row->total_s - row->setup_s;
 }
 
-int run_row_implausible(const struct result *row, struct error *err)
+/* An end that moved data itself and did not move the payload, no more and no less. */
+static int check_moved(const struct pair *pair, const struct result *row, struct error *err)
+{
+	for (int i = 0; i < 2; i++) {
+		int64_t moved = pair->moved_bytes[i];
+		if (moved != 0 && moved != row->payload_bytes)
+			return error_set(err, ERROR_SYSTEM, 0,
+					 "the %s moved %lld bytes, and %lld were %s at the sink",
+					 i == XFER_SOURCE ? "source" : "sink", (long long)moved,
+					 (long long)row->payload_bytes,
+					 row->verified == VERIFIED_YES ? "verified" : "counted");
+	}
+	return 0;
+}
+
+int run_row_implausible(const struct pair *pair, const struct result *row, struct error *err)
 {
 	const double pcts[] = { row->cpu_source_host_pct, row->cpu_sink_host_pct };
 	for (size_t i = 0; i < ARRAY_SIZE(pcts); i++)
@@ -163,10 +178,10 @@ int run_row_implausible(const struct result *row, struct error *err)
 					 "a host's CPU was %.1f %% busy, which cannot be", pcts[i]);
 	if (row->total_s <= 0)
 		return error_set(err, ERROR_SYSTEM, 0, "the run took no time, which cannot be");
-	return 0;
+	return check_moved(pair, row, err);
 }
 
-void run_row_measured(const struct run *run, const struct pair *pair, struct result *row)
+void run_row_measured(const struct run *run, struct pair *pair, struct result *row)
 {
 	enum xfer_side driver = run->item->transport->driver;
 	const json_t *source = pair->sides[XFER_SOURCE].peer.reply.json;
@@ -177,6 +192,8 @@ void run_row_measured(const struct run *run, const struct pair *pair, struct res
 	row->total_s = message_real_or(drive, "total_s", NAN);
 	row->setup_s = message_real_or(sink, "setup_s", NAN);
 	row->payload_bytes = message_whole(sink, "counted_bytes");
+	pair->moved_bytes[XFER_SOURCE] = message_whole(source, "progress_bytes");
+	pair->moved_bytes[XFER_SINK] = message_whole(sink, "progress_bytes");
 	fill_cpu(source, sink, row);
 	fill_counts(source, &row->source_counts);
 	fill_counts(sink, &row->sink_counts);

@@ -279,6 +279,7 @@ static const struct member run_answer[] = {
 	MAY("major_faults", WHOLE),
 	MAY("maxrss_bytes", WHOLE),
 	NEEDS("counted_bytes", WHOLE),
+	NEEDS("progress_bytes", WHOLE),
 	MAY("io_calls", WHOLE),
 	NEEDS("streams", WHOLE),
 	NEEDS("cipher", TEXT),

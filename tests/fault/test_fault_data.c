@@ -36,6 +36,19 @@ static void spoiled_copies_are_integrity(void **state)
 	bench_check_clean(bench);
 }
 
+/* A copy that is right, of which an end says that it moved something else. */
+static void disagreeing_counts_are_invalid(void **state)
+{
+	struct bench *bench = *state;
+	PROGRAM_STUDY(bench, "-t", "null:copy=yes,miscount=yes", "--dataset", SMALL, "--rounds",
+		      "1");
+	ASSERT_EXIT(bench, 1);
+	ASSERT_ROW(&bench->results.rows[0], STATUS_INVALID);
+	ASSERT_HOLDS(bench->results.rows[0].error,
+		     "the sink moved 10241 bytes, and 10240 were verified at the sink");
+	bench_check_clean(bench);
+}
+
 /* Counted bytes prove nothing: such a row says so. */
 static void memory_runs_are_only_counted(void **state)
 {
@@ -358,6 +371,7 @@ static void location_must_be_there(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		BENCH_TEST(disagreeing_counts_are_invalid),
 		BENCH_TEST(spoiled_copies_are_integrity),
 		BENCH_TEST(memory_runs_are_only_counted),
 		BENCH_TEST(full_disk_is_a_failed_row),

@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "harness/control/run_row.h"
 
 static const struct transport simple = { .name = "simple", .driver = XFER_SOURCE };
@@ -15,6 +17,7 @@ static json_t *reply(const char *members)
 	json_t *object = json_loads(members, 0, NULL);
 	message_put_text(object, "start_utc", "");
 	message_put_whole(object, "counted_bytes", 0);
+	message_put_whole(object, "progress_bytes", 0);
 	message_put_whole(object, "streams", 0);
 	message_put_text(object, "cipher", "");
 	message_put_text(object, "mac", "");
@@ -52,8 +55,52 @@ static void test_unknown_is_never_zero(void **state)
 	}
 }
 
+static void test_what_cannot_be(void **state)
+{
+	(void)state;
+	static const struct {
+		double total_s, host_pct;
+		int64_t payload, moved[2];
+		const char *message; /* NULL: it can */
+	} cases[] = {
+		{ 1, 50, 1000, { 1000, 1000 }, NULL },
+		{ 1, NAN, 1000, { 0, 0 }, NULL }, /* a tool's: nobody counted */
+		{ 1, 0, 1000, { 0, 1000 }, NULL },
+		{ 1, 100, 0, { 0, 0 }, NULL },
+		{ 1,
+		  50,
+		  1000,
+		  { 1000, 999 },
+		  "the sink moved 999 bytes, and 1000 were verified at the sink" },
+		{ 1,
+		  50,
+		  1000,
+		  { 2000, 1000 },
+		  "the source moved 2000 bytes, and 1000 were verified at the sink" },
+		{ 1, 50, 0, { 0, 7 }, "the sink moved 7 bytes, and 0 were verified at the sink" },
+		{ 0, 50, 1000, { 0, 0 }, "the run took no time, which cannot be" },
+		{ 1, 100.1, 1000, { 0, 0 }, "a host's CPU was 100.1 % busy, which cannot be" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error err = { 0 };
+		struct result row;
+		struct pair pair = { .moved_bytes = { cases[i].moved[0], cases[i].moved[1] } };
+		result_init(&row);
+		row.total_s = cases[i].total_s;
+		row.cpu_sink_host_pct = cases[i].host_pct;
+		row.payload_bytes = cases[i].payload;
+		row.verified = VERIFIED_YES;
+		int outcome = run_row_implausible(&pair, &row, &err);
+		assert_string_equal(err.message, cases[i].message ? cases[i].message : "");
+		assert_int_equal(outcome, cases[i].message ? -1 : 0);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_unknown_is_never_zero) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unknown_is_never_zero),
+		cmocka_unit_test(test_what_cannot_be),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -545,7 +545,7 @@ static void test_errors_of_the_command_line(void **state)
 		  "meaning" },
 		{ NULL,
 		  { .transports = TRANSPORTS("null:flip") },
-		  "-t null:flip: flip, truncate and lose spoil a copy: they need copy=yes" },
+		  "-t null:flip: flip, truncate, lose and miscount spoil a copy: they need copy=yes" },
 		{ NULL,
 		  { .transports = TRANSPORTS("multi:streams=4,streams=5") },
 		  "-t multi:streams=4,streams=5: 'streams' is set twice" },
