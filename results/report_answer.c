@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "results/html.h"
+#include "results/noise.h"
 #include "results/report_parts.h"
 #include "results/verdict.h"
 
@@ -120,6 +121,7 @@ static void add_warnings(const struct report *report, struct text *out)
 	verdict_baseline_lost(report->summary, &lines);
 	verdict_disagreements(report->summary, &lines);
 	verdict_far_runs(report->summary, &lines);
+	noise_lines(report->summary, &lines);
 	add_lines(&lines, out);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "results/noise.h"
 
 /* More would not be read. */
 #define BOUND_DECIMALS_MOST 6
@@ -262,6 +263,7 @@ void verdict_add(const struct summary *summary, struct text *out)
 		add_others(summary, &lines);
 	verdict_disagreements(summary, &lines);
 	verdict_far_runs(summary, &lines);
+	noise_lines(summary, &lines);
 	if (lines.length)
 		text_addf(out, "\n%s", text_string(&lines));
 }

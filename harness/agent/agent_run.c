@@ -285,6 +285,10 @@ static void describe_result(const struct half_result *result, json_t *reply)
 	message_put_real(reply, "total_s", result->total_s);
 	message_put_real(reply, "setup_s", result->setup_s);
 	message_put_real(reply, "host_pct", result->host_pct);
+	message_put_real(reply, "host_total_s", result->host.total_s);
+	message_put_real(reply, "host_work_s", result->host.work_s);
+	message_put_real(reply, "host_steal_s", result->host.steal_s);
+	message_put_real(reply, "agent_s", result->host.own_s);
 	if (result->usage_known) {
 		message_put_real(reply, "user_s", result->usage.user_s);
 		message_put_real(reply, "system_s", result->usage.system_s);

@@ -416,12 +416,17 @@ static void add_worker(const struct half *half, size_t i, int64_t go_ns, struct 
 void half_run(struct half *half, const struct cancel *cancel, struct half_result *result)
 {
 	struct timing timing = { 0 };
-	*result = (struct half_result){ .total_s = NAN, .setup_s = NAN, .host_pct = NAN };
+	*result = (struct half_result){
+		.total_s = NAN, .setup_s = NAN, .host_pct = NAN, .host = { NAN, NAN, NAN, NAN }
+	};
 	int outcome = is_driver(half) ? run_driver(half, cancel, result, &timing)
 				      : run_listener(half, cancel, result, &timing);
 	if (outcome == 0) {
 		result->error = (struct error){ 0 };
 		result->host_pct = hostcpu_busy_pct(timing.before, timing.after);
+		result->host =
+			hostcpu_span(timing.before, timing.after,
+				     (double)(timing.end_ns - timing.go_ns) / (double)NS_PER_S);
 	} else {
 		const struct io_limit moment = { .deadline_ns = clock_deadline_ns(1) };
 		result->error_ns = clock_now_ns() - timing.go_ns;

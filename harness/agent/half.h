@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "harness/agent/hostcpu.h"
 #include "harness/agent/memory_reserve.h"
 #include "harness/agent/worker.h"
 #include "harness/api/transport.h"
@@ -59,6 +60,7 @@ struct half_result {
 	struct usage usage; /* workers and service, go to completion */
 	bool usage_known;
 	double host_pct;
+	struct hostcpu_span host;
 	uint64_t progress_bytes; /* moved by our own code at this end, less what had to come again;
 				    0 is unknown, as where a program does it */
 	uint64_t counted_bytes;

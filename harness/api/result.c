@@ -85,6 +85,16 @@ const struct result_field result_fields[] = {
 	{ "cpu_sink_host_pct", "%", REAL_AT(cpu_sink_host_pct),
 	  "busy share of all CPUs of the sink's host, total_s; counted in ticks of 10 ms, coarse on "
 	  "runs of less than a second" },
+	{ "cpu_source_other_pct", "%", REAL_AT(cpu_source_other_pct),
+	  "share of all CPUs of the source's host that others used, total_s: processes and kernel "
+	  "threads that are neither the copy's nor linefill's agents; interrupts are not counted; "
+	  "empty below 0.25 s, or 0.5 CPU seconds of all CPUs together, where ticks of 10 ms tell "
+	  "nothing" },
+	{ "cpu_sink_other_pct", "%", REAL_AT(cpu_sink_other_pct), "the same at the sink" },
+	{ "cpu_source_steal_pct", "%", REAL_AT(cpu_source_steal_pct),
+	  "share of all CPUs of the source's host that its hypervisor kept back, total_s; empty as "
+	  "above" },
+	{ "cpu_sink_steal_pct", "%", REAL_AT(cpu_sink_steal_pct), "the same at the sink" },
 	{ "cpu_scope", "", TEXT_AT(cpu_scope),
 	  "how CPU time was counted, and whether it is exact" },
 	{ "sd_source_us_per_kib", "us/KiB", REAL_AT(sd_source_us_per_kib),

@@ -58,6 +58,8 @@ struct result {
 	double cpu_source_s, cpu_source_user_s, cpu_source_system_s;
 	double cpu_sink_s, cpu_sink_user_s, cpu_sink_system_s;
 	double cpu_source_host_pct, cpu_sink_host_pct;
+	double cpu_source_other_pct, cpu_sink_other_pct;
+	double cpu_source_steal_pct, cpu_sink_steal_pct;
 	char cpu_scope[48];
 	double sd_source_us_per_kib, sd_sink_us_per_kib;
 	int64_t csw_voluntary, csw_involuntary;

@@ -22,6 +22,11 @@ static struct usage usage_from(int who)
 	};
 }
 
+struct usage usage_of_process_alone(void)
+{
+	return usage_from(RUSAGE_SELF);
+}
+
 struct usage usage_of_process(void)
 {
 	return usage_sum(usage_from(RUSAGE_SELF), usage_from(RUSAGE_CHILDREN));

@@ -11,6 +11,8 @@ struct usage {
 	int64_t maxrss_bytes; /* the largest process's peak: neither a sum nor a difference */
 };
 
+/* This process, without its children. */
+struct usage usage_of_process_alone(void);
 /* This process and all descendants that it, or they, have waited for. */
 struct usage usage_of_process(void);
 struct usage usage_sum(struct usage a, struct usage b);

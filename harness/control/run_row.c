@@ -71,15 +71,37 @@ void run_row_error(struct result *row, const struct error *err)
 
 struct end_cpu {
 	double user_s, system_s, total_s, host_pct;
+	/* All CPUs of the host; the agent's own is linefill's, and no noise. */
+	double host_total_s, host_work_s, host_steal_s, agent_s;
 };
 
 static struct end_cpu end_cpu(const json_t *reply)
 {
 	struct end_cpu cpu = { .user_s = message_real_or(reply, "user_s", NAN),
 			       .system_s = message_real_or(reply, "system_s", NAN),
-			       .host_pct = message_real_or(reply, "host_pct", NAN) };
+			       .host_pct = message_real_or(reply, "host_pct", NAN),
+			       .host_total_s = message_real_or(reply, "host_total_s", NAN),
+			       .host_work_s = message_real_or(reply, "host_work_s", NAN),
+			       .host_steal_s = message_real_or(reply, "host_steal_s", NAN),
+			       .agent_s = message_real_or(reply, "agent_s", NAN) };
 	cpu.total_s = cpu.user_s + cpu.system_s;
 	return cpu;
+}
+
+static double share_pct(double part_s, double total_s)
+{
+	if (isnan(part_s) || !(total_s > 0))
+		return NAN;
+	return fmin(fmax(100 * part_s / total_s, 0), 100);
+}
+
+/* Both ends run on one kernel (see cpu_scope), so what either end used is nobody else's there. The
+ * host's time is sampled by tick and the copy's is exact, and counted until its processes are gone:
+ * a difference of little is nothing. */
+static double other_pct(const struct end_cpu *here, const struct end_cpu *there)
+{
+	double own_s = here->total_s + here->agent_s + there->total_s + there->agent_s;
+	return share_pct(here->host_work_s - own_s, here->host_total_s);
 }
 
 /* Of both ends; unknown where one of them is. */
@@ -99,6 +121,10 @@ static void fill_cpu(const json_t *source, const json_t *sink, struct result *ro
 	row->cpu_source_user_s = a.user_s;
 	row->cpu_source_system_s = a.system_s;
 	row->cpu_source_host_pct = a.host_pct;
+	row->cpu_source_other_pct = other_pct(&a, &b);
+	row->cpu_source_steal_pct = share_pct(a.host_steal_s, a.host_total_s);
+	row->cpu_sink_other_pct = other_pct(&b, &a);
+	row->cpu_sink_steal_pct = share_pct(b.host_steal_s, b.host_total_s);
 	row->cpu_sink_s = b.total_s;
 	row->cpu_sink_user_s = b.user_s;
 	row->cpu_sink_system_s = b.system_s;

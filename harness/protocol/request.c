@@ -271,6 +271,10 @@ static const struct member run_answer[] = {
 	MAY("total_s", REAL),
 	MAY("setup_s", REAL),
 	MAY("host_pct", REAL),
+	MAY("host_total_s", REAL), /* CPU seconds of all CPUs of the host ... */
+	MAY("host_work_s", REAL),  /* ... used by processes and kernel threads ... */
+	MAY("host_steal_s", REAL), /* ... and kept back by a hypervisor */
+	MAY("agent_s", REAL),      /* CPU seconds of the agent itself */
 	MAY("user_s", REAL),
 	MAY("system_s", REAL),
 	MAY("voluntary", WHOLE),

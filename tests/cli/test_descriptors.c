@@ -142,8 +142,8 @@ static void files_of_limited_size(void **state)
 	struct bench *bench = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		bench->file_bytes_max = limits[i];
-		PROGRAM_START_STUDY(bench, "-t", "tcp", "-t", "null", "--dataset", "single:bytes=8B",
-				    "--rounds", "4");
+		PROGRAM_START_STUDY(bench, "-t", "tcp", "-t", "null", "--dataset",
+				    "single:bytes=8B", "--rounds", "4");
 		program_wait(bench);
 		ASSERT_EXIT(bench, 1);
 		if (!strstr(bench->error, "File too large"))

@@ -25,6 +25,12 @@ static json_t *reply(const char *members)
 	return object;
 }
 
+static void assert_alike(double value, double wanted)
+{
+	if (isnan(wanted) ? !isnan(value) : !(fabs(value - wanted) < 1e-9))
+		fail_msg("%g instead of %g", value, wanted);
+}
+
 /* What one end does not know, both together do not. */
 static void test_unknown_is_never_zero(void **state)
 {
@@ -96,10 +102,52 @@ static void test_what_cannot_be(void **state)
 	}
 }
 
+/* Of 10 CPU seconds at each end's host, which is one; what both copies and both agents used is not
+ * others'. */
+static void test_others(void **state)
+{
+	(void)state;
+#define USED(own, work, agent)                                                                \
+	"{\"user_s\": " own ", \"system_s\": 1, \"host_total_s\": 10, \"host_work_s\": " work \
+	", \"host_steal_s\": 0.5, \"agent_s\": " agent "}"
+	static const struct {
+		const char *source, *sink;
+		double source_other, sink_other, steal;
+	} cases[] = {
+		{ USED("1", "8", "0.5"), USED("2", "8", "0.5"), 20, 20, 5 },
+		{ USED("0", "2", "0"), USED("0", "7", "0"), 0, 50, 5 },
+		/* Sampled by tick, the host's may seem to be less than the copy's own. */
+		{ USED("1", "3", "0"), USED("1", "3.5", "0"), 0, 0, 5 },
+		{ "{\"user_s\": 1, \"system_s\": 1}", "{\"user_s\": 1, \"system_s\": 1}", NAN, NAN,
+		  NAN },
+		/* One end's share is not known: so is what others had. */
+		{ "{\"host_total_s\": 10, \"host_work_s\": 5, \"host_steal_s\": 0.5, "
+		  "\"agent_s\": 0}",
+		  USED("1", "8", "0"), NAN, NAN, 5 },
+	};
+	struct study_case item = { .name = (char[]){ "simple" }, .transport = &simple };
+	const struct run run = { .item = &item };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair pair = { 0 };
+		struct result row;
+		result_init(&row);
+		pair.sides[XFER_SOURCE].peer.reply.json = reply(cases[i].source);
+		pair.sides[XFER_SINK].peer.reply.json = reply(cases[i].sink);
+		run_row_measured(&run, &pair, &row);
+		assert_alike(row.cpu_source_other_pct, cases[i].source_other);
+		assert_alike(row.cpu_sink_other_pct, cases[i].sink_other);
+		assert_alike(row.cpu_source_steal_pct, cases[i].steal);
+		assert_alike(row.cpu_sink_steal_pct, cases[i].steal);
+		json_decref(pair.sides[XFER_SOURCE].peer.reply.json);
+		json_decref(pair.sides[XFER_SINK].peer.reply.json);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unknown_is_never_zero),
+		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_what_cannot_be),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
