@@ -192,12 +192,12 @@ bool summary_compared(const struct summary_case *one)
 }
 
 /* A case is a copy only if every run that counts was compared: one that was merely counted makes it
- * a ceiling. So does null, which tests linefill itself and sends nothing over the line. */
+ * a ceiling. So does a transport that sends nothing over a line. */
 static enum case_kind kind_of(const struct summary_case *one)
 {
 	if (one->counted_size == 0)
 		return CASE_NO_RATE;
-	if (strcmp(one->row->transport, "null") == 0)
+	if (one->row->ceiling)
 		return CASE_CEILING;
 	return summary_compared(one) ? CASE_RANKED : CASE_CEILING;
 }

@@ -237,7 +237,7 @@ const struct transport transport_null = {
 	.summary = "moves nothing over a wire: tests the harness itself",
 	.driver = XFER_SOURCE,
 	.caps = CAP_TWO_ENDED | CAP_MEMORY | CAP_SYMLINKS | CAP_EMPTY_FOLDERS | CAP_HOLES |
-		CAP_ANY_NAME | CAP_EMPTY_TREE,
+		CAP_ANY_NAME | CAP_EMPTY_TREE | CAP_CEILING,
 	.options = null_option_defs,
 	.options_size = sizeof(struct null_options),
 	.probe = null_probe,

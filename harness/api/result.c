@@ -24,6 +24,8 @@ const char *const result_verified_names[] = {
 	NULL,
 };
 
+const char *const result_ceiling_names[] = { "no", "yes", NULL };
+
 #define PLACE(member)           offsetof(struct result, member), sizeof(((struct result *)0)->member)
 #define TEXT_AT(member)         RESULT_TEXT, PLACE(member), NULL
 #define COUNT_AT(member)        RESULT_COUNT, PLACE(member), NULL
@@ -104,6 +106,8 @@ const struct result_field result_fields[] = {
 	{ "csw_voluntary", "", COUNT_AT(csw_voluntary), "voluntary context switches, both ends" },
 	{ "csw_involuntary", "", COUNT_AT(csw_involuntary),
 	  "involuntary context switches, both ends" },
+	{ "ceiling", "", WORD_AT(ceiling, result_ceiling_names),
+	  "yes: it sends nothing over a line: a bound for the others, never ranked" },
 	{ "verified", "", WORD_AT(verified, result_verified_names),
 	  "yes: contents compared; count: bytes counted at the sink; no" },
 	{ "status", "", WORD_AT(status, result_status_names),

@@ -26,6 +26,7 @@ extern const char *const result_status_names[]; /* ends with NULL */
 
 enum result_verified { VERIFIED_NO, VERIFIED_COUNT, VERIFIED_YES };
 extern const char *const result_verified_names[]; /* ends with NULL */
+extern const char *const result_ceiling_names[];  /* no, yes; ends with NULL */
 
 /* Unknown is never 0: numbers start as RESULT_UNKNOWN_*, which the CSV shows as an empty field. */
 #define RESULT_UNKNOWN_COUNT INT64_C(-1)
@@ -63,6 +64,7 @@ struct result {
 	char cpu_scope[48];
 	double sd_source_us_per_kib, sd_sink_us_per_kib;
 	int64_t csw_voluntary, csw_involuntary;
+	int64_t ceiling;  /* 0 or 1 */
 	int64_t verified; /* enum result_verified */
 	int64_t status;   /* enum result_status */
 	char error[512];

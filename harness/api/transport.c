@@ -23,6 +23,7 @@ static const struct {
 	{ CAP_EMPTY_TREE, "empty-tree" },
 	{ CAP_SINGLE_FILE, "single-file" },
 	{ CAP_ANY_ADDRESS, "any-address" },
+	{ CAP_CEILING, "ceiling" },
 };
 
 const char *transport_cap_name(enum transport_cap cap)

@@ -35,6 +35,7 @@ enum transport_cap {
 	CAP_EMPTY_TREE = 1 << 11,    /* a tree with nothing in it */
 	CAP_SINGLE_FILE = 1 << 12,   /* a tree of exactly one file, and no other */
 	CAP_ANY_ADDRESS = 1 << 13,   /* listens on all addresses, whatever it is told */
+	CAP_CEILING = 1 << 14, /* sends nothing over a line: a bound for others, never ranked */
 };
 /* "two-ended", "tool" ...; NULL for an unknown bit. */
 const char *transport_cap_name(enum transport_cap cap);

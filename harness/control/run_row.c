@@ -45,8 +45,10 @@ void run_row_describe(const struct run *run, size_t pair, struct result *row)
 	/* One kernel serves both ends: the total is exact, who was charged is not always. */
 	text_copy(row->cpu_scope, sizeof(row->cpu_scope), "rusage,shared-kernel");
 	pair_memory_text(&run->pairs[pair], NULL, row->memory, sizeof(row->memory));
-	if (item->transport)
+	if (item->transport) {
+		row->ceiling = (item->transport->caps & CAP_CEILING) != 0;
 		describe_secrecy(item, row);
+	}
 }
 
 void run_row_error(struct result *row, const struct error *err)
