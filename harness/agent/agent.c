@@ -139,6 +139,8 @@ static int serve(struct agent *agent, struct error *err)
 	const struct io_limit patient = { .deadline_ns = CLOCK_NEVER };
 	while (!agent->leaving) {
 		AUTO_MESSAGE message = { 0 };
+		if (agent->half_active)
+			half_keep_door(&agent->half, agent->input);
 		int got = message_receive(agent->input, &message, &patient, err);
 		if (got <= 0)
 			return got;

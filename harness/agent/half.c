@@ -12,7 +12,6 @@
 #include "harness/agent/hostcpu.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/log.h"
-#include "harness/base/net.h"
 #include "harness/base/text.h"
 #include "harness/protocol/link.h"
 
@@ -24,6 +23,7 @@
 #define STOP_PATIENCE_S 2
 /* A worker that is through may clean up this long. */
 #define CLEANUP_S 10
+#define CLOSE_FDS 16
 
 static bool is_driver(const struct half *half)
 {
@@ -151,12 +151,27 @@ void half_command(const struct half *half, struct text *out)
 		log_line(LOG_INFO, "%s", err.message);
 }
 
+/* What workers have no business with: a door that they hold open would never be shut. */
+static void fill_close_fds(const struct half *half, int fds[CLOSE_FDS])
+{
+	size_t count = 0;
+	for (const int *fd = half->plan.close_fds; fd && *fd >= 0 && count < CLOSE_FDS - 3; fd++)
+		fds[count++] = *fd;
+	if (half->link >= 0)
+		fds[count++] = half->link;
+	if (half->door)
+		fds[count++] = link_door_listener(half->door);
+	fds[count] = -1;
+}
+
 static int start_workers(struct half *half, struct error *err)
 {
+	int close_fds[CLOSE_FDS];
+	fill_close_fds(half, close_fds);
 	for (size_t i = 0; i < half->plan.instances; i++) {
 		struct xfer xfer = worker_xfer(half, i);
 		half->workers[i].endpoint = half->plan.shares[i].endpoint;
-		if (worker_start(&half->workers[i], &xfer, half->plan.close_fds, err) < 0)
+		if (worker_start(&half->workers[i], &xfer, close_fds, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -169,14 +184,14 @@ static int open_link(struct half *half, uint16_t *link_port, const struct io_lim
 		half->link = link_connect(&half->plan.link, &half->plan.token, limit, err);
 		return half->link < 0 ? -1 : 0;
 	}
-	half->link_listener = net_listen(half->plan.bind_host, link_port, err);
-	return half->link_listener < 0 ? -1 : 0;
+	half->door = link_door_open(half->plan.bind_host, &half->plan.token, link_port, err);
+	return half->door ? 0 : -1;
 }
 
 int half_prepare(struct half *half, struct half_plan *plan, uint16_t *link_port,
 		 const struct io_limit *limit, struct error *err)
 {
-	*half = (struct half){ .plan = *plan, .link = -1, .link_listener = -1 };
+	*half = (struct half){ .plan = *plan, .link = -1 };
 	*plan = (struct half_plan){ 0 };
 	for (size_t i = 0; i < HALF_INSTANCES_MAX; i++)
 		half->workers[i] = WORKER_NONE;
@@ -198,6 +213,15 @@ static void let_go_of_memory(const struct half *half)
 {
 	if (half->plan.reserve)
 		memory_reserve_release(half->plan.reserve);
+}
+
+void half_keep_door(struct half *half, int other)
+{
+	const struct io_limit patient = { .deadline_ns = CLOCK_NEVER };
+	struct error err = { 0 };
+	/* What is wrong now will be told by half_run, which goes on from here. */
+	if (half->door && link_door_keep(half->door, other, &patient, &err) < 0)
+		log_line(LOG_INFO, "%s", err.message);
 }
 
 /* One syncfs by the agent of the sink, alike for all transports. */
@@ -305,7 +329,7 @@ static int await_go(struct half *half, const struct cancel *cancel, struct usage
 {
 	struct io_limit limit = { .deadline_ns = clock_deadline_ns(ARM_S), .cancel = cancel };
 	enum link_word word = 0;
-	half->link = link_accept(half->link_listener, &half->plan.token, &limit, err);
+	half->link = link_accept(half->door, &limit, err);
 	if (half->link < 0 || hear(half, &word, &limit, err) < 0)
 		return -1;
 	if (word != LINK_ARM)
@@ -470,11 +494,11 @@ void half_close(struct half *half)
 	end_workers(half, true);
 	if (half->link >= 0)
 		close(half->link);
-	if (half->link_listener >= 0)
-		close(half->link_listener);
+	link_door_close(half->door);
 	if (half->progress)
 		munmap(half->progress, half->plan.instances * sizeof(*half->progress));
 	half_plan_free(&half->plan);
 	half->progress = NULL;
-	half->link = half->link_listener = -1;
+	half->door = NULL;
+	half->link = -1;
 }

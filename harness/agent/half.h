@@ -73,7 +73,8 @@ struct half {
 	struct half_plan plan;
 	struct worker workers[HALF_INSTANCES_MAX];
 	struct xfer_progress *progress; /* one a worker, shared with them */
-	int link, link_listener;
+	struct link_door *door;         /* listening half; NULL at the other */
+	int link;
 };
 
 /* Forks the workers and waits until all are ready. The half takes over the plan in every case; call
@@ -84,6 +85,9 @@ int half_prepare(struct half *half, struct half_plan *plan, uint16_t *link_port,
 /* The command that the driving end will run, where the transport is a tool; else nothing is added.
  */
 void half_command(const struct half *half, struct text *out);
+/* Waits until `other` is readable, or until the other half has connected: for the time between
+ * requests. Strangers who come meanwhile are heard and dropped. */
+void half_keep_door(struct half *half, int other);
 /* From go to completion. Always fills the result; limit's cancel stops the run. */
 void half_run(struct half *half, const struct cancel *cancel, struct half_result *result);
 /* For a plan that no half took over. */

@@ -6,7 +6,6 @@
 
 #include "harness/base/cleanup.h"
 
-#define BACKLOG    64
 #define PORT_TRIES 20
 
 int net_resolve(const char *host, uint16_t port, struct addrinfo **found, struct error *err)
@@ -52,7 +51,7 @@ int net_listen(const char *host, uint16_t *port, struct error *err)
 	AUTO_FD fd = bind_socket(host, 0, err);
 	if (fd < 0)
 		return -1;
-	if (listen(fd, BACKLOG) < 0)
+	if (listen(fd, NET_BACKLOG) < 0)
 		return error_system(err, "listen on %s", host);
 	*port = net_port(fd);
 	return take_fd(&fd);

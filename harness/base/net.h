@@ -7,6 +7,10 @@
 
 #include "harness/base/error.h"
 
+/* Connections that nobody has accepted yet: strangers who come in crowds must not keep our own out.
+ * The kernel caps it by net.core.somaxconn, which is this by default. */
+#define NET_BACKLOG 4096
+
 /* CONFIG when host is no literal address. The caller frees *found with freeaddrinfo. */
 int net_resolve(const char *host, uint16_t port, struct addrinfo **found,
 		struct error *err) MUST_CHECK;

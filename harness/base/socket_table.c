@@ -53,8 +53,11 @@ bool socket_table_next(const char **cursor, uint16_t port, struct socket_listene
 		if (sscanf(line + 1,
 			   "%*u: %32[0-9A-Fa-f]:%4x %*[0-9A-Fa-f]:%*4x %2x %*s %*s %*s %*u %*u %lu",
 			   address, &local, &state, &found->inode) == 4 &&
-		    local == port && state == TCP_LISTEN && parse_address(address, &found->address))
+		    (port == 0 || local == port) && state == TCP_LISTEN &&
+		    parse_address(address, &found->address)) {
+			found->port = (uint16_t)local;
 			return true;
+		}
 	}
 	return false;
 }
@@ -101,7 +104,8 @@ static void take_socket(const struct inet_diag_msg *message, uint16_t port, stru
 {
 	struct socket_listener listener = { .inode = message->idiag_inode };
 	uint32_t words[4] = { 0, 0, htonl(0xFFFF), message->id.idiag_src[0] };
-	if (ntohs(message->id.idiag_sport) != port || message->idiag_state != TCP_LISTEN)
+	listener.port = ntohs(message->id.idiag_sport);
+	if ((port && listener.port != port) || message->idiag_state != TCP_LISTEN)
 		return;
 	bool v4 = message->idiag_family == AF_INET;
 	memcpy(&listener.address, v4 ? words : message->id.idiag_src, sizeof(words));

@@ -11,9 +11,10 @@
 struct socket_listener {
 	unsigned long inode;
 	struct in6_addr address; /* one of IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;
 };
 
-/* The sockets that listen on the port, up to room; returns how many. Asks over netlink, which looks
+/* The sockets that listen on the port (0: on any), up to room; returns how many. Asks over netlink, which looks
  * at those of the port only; the tables in /proc/net, which list every connection of the machine,
  * are read where there is no netlink. */
 size_t socket_table_find(uint16_t port, struct socket_listener *found, size_t room);

@@ -3,15 +3,13 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/base/callers.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/clock.h"
 #include "harness/base/net.h"
-
-/* A stranger may connect first and say nothing: it gets this long. */
-#define TOKEN_PATIENCE_S 5
 
 static int set_nodelay(int fd, struct error *err)
 {
@@ -24,40 +22,85 @@ static int set_nodelay(int fd, struct error *err)
 /* Constant time, so that the answer's delay says nothing about the token. */
 static bool token_equal(const struct token *a, const struct token *b)
 {
-	unsigned difference = 0;
+	volatile unsigned difference = 0;
 	for (size_t i = 0; i < XFER_TOKEN_BYTES; i++)
 		difference |= (unsigned)(a->bytes[i] ^ b->bytes[i]);
 	return difference == 0;
 }
 
-static bool shows_token(int fd, const struct token *token, const struct io_limit *limit)
+/* At first it listens; once the right one is in, nobody else is let in. */
+struct link_door {
+	int listener, admitted;
+	struct callers *callers;
+	struct token token;
+};
+
+struct link_door *link_door_open(const char *host, const struct token *token, uint16_t *port,
+				 struct error *err)
 {
-	struct token shown;
-	struct io_limit patience = *limit;
-	int64_t end = clock_deadline_ns(TOKEN_PATIENCE_S);
-	if (end < patience.deadline_ns)
-		patience.deadline_ns = end;
-	return io_read_full(fd, &shown, sizeof(shown), &patience, NULL) == 0 &&
-	       token_equal(&shown, token);
+	int listener = net_listen(host, port, err);
+	if (listener < 0)
+		return NULL;
+	struct link_door *door = calloc(1, sizeof(*door));
+	if (!door)
+		abort();
+	door->listener = listener;
+	door->admitted = -1;
+	door->callers = callers_open(listener, sizeof(*token), false);
+	door->token = *token;
+	return door;
 }
 
-int link_accept(int listener, const struct token *token, const struct io_limit *limit,
-		struct error *err)
+static void shut(struct link_door *door)
 {
-	for (;;) {
-		if (io_wait(listener, POLLIN, limit, err) < 0)
-			return -1;
-		AUTO_FD fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-			return error_system(err, "accept"); /* it would not get better by itself */
-		if (fd < 0)
-			continue;
-		if (!shows_token(fd, token, limit))
+	callers_close(door->callers);
+	door->callers = NULL;
+	if (door->listener >= 0)
+		close(take_fd(&door->listener));
+}
+
+int link_door_keep(struct link_door *door, int other, const struct io_limit *limit,
+		   struct error *err)
+{
+	while (door->callers) {
+		struct token shown;
+		int caller = -1;
+		int came = callers_next(door->callers, other, limit, &caller, &shown, err);
+		if (came <= 0)
+			return came;
+		AUTO_FD fd = caller;
+		if (!token_equal(&shown, &door->token))
 			continue;
 		if (set_nodelay(fd, err) < 0)
 			return -1;
-		return take_fd(&fd);
+		door->admitted = take_fd(&fd);
+		shut(door);
 	}
+	return 1;
+}
+
+int link_door_listener(const struct link_door *door)
+{
+	return door->listener;
+}
+
+int link_accept(struct link_door *door, const struct io_limit *limit, struct error *err)
+{
+	if (link_door_keep(door, -1, limit, err) < 0)
+		return -1;
+	if (door->admitted < 0)
+		return error_set(err, ERROR_SYSTEM, 0, "the other agent was let in before");
+	return take_fd(&door->admitted);
+}
+
+void link_door_close(struct link_door *door)
+{
+	if (!door)
+		return;
+	shut(door);
+	if (door->admitted >= 0)
+		close(door->admitted);
+	free(door);
 }
 
 int link_connect(const struct endpoint *endpoint, const struct token *token,

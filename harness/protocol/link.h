@@ -16,9 +16,21 @@ enum link_word {
 	LINK_FAILED = 'F',   /* either: give up */
 };
 
-/* The first connection that shows the token; others are dropped. Returns the descriptor. */
-int link_accept(int listener, const struct token *token, const struct io_limit *limit,
-		struct error *err) MUST_CHECK;
+/* The listening end: who shows the token is let in, once; all others are dropped. */
+struct link_door;
+/* Listens on host, a literal address; NULL on error. */
+struct link_door *link_door_open(const char *host, const struct token *token, uint16_t *port,
+				 struct error *err) MUST_CHECK;
+/* Hears callers until the right one is in (1) or `other`, a descriptor, is readable (0): for those
+ * who have something else to wait for meanwhile, and may not leave callers in the backlog. */
+int link_door_keep(struct link_door *door, int other, const struct io_limit *limit,
+		   struct error *err) MUST_CHECK;
+/* For children, which close it; -1 once the right one is in. */
+int link_door_listener(const struct link_door *door);
+/* Waits until the right one is in; its descriptor, which is the caller's. */
+int link_accept(struct link_door *door, const struct io_limit *limit, struct error *err) MUST_CHECK;
+/* Safe on NULL. */
+void link_door_close(struct link_door *door);
 int link_connect(const struct endpoint *endpoint, const struct token *token,
 		 const struct io_limit *limit, struct error *err) MUST_CHECK;
 int link_say(int fd, enum link_word word, const struct io_limit *limit,

@@ -6,11 +6,13 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/callers.h"
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
@@ -18,21 +20,20 @@
 #include "harness/base/net.h"
 #include "harness/base/standard.h"
 
-/* More connections than any run makes; counted since the server was last idle. */
+/* More connections at once than any run makes. */
 #define SESSIONS_MAX 512
 
 struct keeper {
 	const struct service_spec *spec;
 	int listener, agent, signals;
-	unsigned sessions;         /* started since the keeper last had no children */
+	struct callers *callers;
+	pid_t sessions[SESSIONS_MAX]; /* that run */
+	size_t count;
 	int64_t drain_deadline_ns; /* CLOCK_NEVER: nobody waits for the sessions to end */
 };
 
-static void start_session(struct keeper *keeper)
+static void start_session(struct keeper *keeper, int connection)
 {
-	AUTO_FD connection = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC);
-	if (connection < 0 || keeper->sessions >= SESSIONS_MAX)
-		return;
 	AUTO_FD log = open(keeper->spec->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	struct error err = { 0 };
 	struct child child = CHILD_NONE;
@@ -44,7 +45,37 @@ static void start_session(struct keeper *keeper)
 		return;
 	}
 	close(child.fd); /* reaped by pid */
-	keeper->sessions++;
+	keeper->sessions[keeper->count++] = child.pid;
+}
+
+static bool is_client(const struct keeper *keeper, const char *hello)
+{
+	const char *opening = keeper->spec->opening;
+	return !opening || memcmp(hello, opening, strlen(opening)) == 0;
+}
+
+/* Servers expect a descriptor that blocks. */
+static int make_blocking(int fd)
+{
+	return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
+static void hear_callers(struct keeper *keeper, const struct pollfd *polled)
+{
+	char hello[CALLERS_HELLO_BYTES];
+	struct error err = { 0 };
+	int caller;
+	if (callers_hear(keeper->callers, polled, &err) < 0) {
+		int64_t pause_ns = CLOCK_PAUSE_MAX_NS;
+		log_line(LOG_WARNING, "%s: %s", keeper->spec->name, err.message);
+		clock_rest(&pause_ns); /* the listener stays ready */
+	}
+	while ((caller = callers_take(keeper->callers, hello)) >= 0) {
+		AUTO_FD connection = caller;
+		if (is_client(keeper, hello) && keeper->count < SESSIONS_MAX &&
+		    make_blocking(connection) == 0)
+			start_session(keeper, connection);
+	}
 }
 
 static void tell(struct keeper *keeper)
@@ -61,17 +92,26 @@ static bool has_children(void)
 	return waitid(P_ALL, 0, &none, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
+static void forget_session(struct keeper *keeper, pid_t pid)
+{
+	for (size_t i = 0; i < keeper->count; i++)
+		if (keeper->sessions[i] == pid) {
+			keeper->sessions[i] = keeper->sessions[--keeper->count];
+			return;
+		}
+}
+
 /* Orphans that sessions left count as sessions until they end too. */
 static void reap_sessions(struct keeper *keeper)
 {
 	struct signalfd_siginfo info;
 	while (read(keeper->signals, &info, sizeof(info)) > 0)
 		;
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
+		forget_session(keeper, pid);
 	if (has_children())
 		return;
-	keeper->sessions = 0;
+	keeper->count = 0;
 	if (keeper->drain_deadline_ns != CLOCK_NEVER)
 		tell(keeper);
 }
@@ -79,20 +119,29 @@ static void reap_sessions(struct keeper *keeper)
 static void end_sessions(struct keeper *keeper)
 {
 	child_end_strays(NULL, 0);
-	keeper->sessions = 0;
+	keeper->count = 0;
+}
+
+/* All who came by now. As many as the backlog holds: newcomers without end are strangers. */
+static void hear_waiting(struct keeper *keeper)
+{
+	struct pollfd polled[CALLERS_WATCHED];
+	for (int i = 0; i < NET_BACKLOG; i++) {
+		if (poll(polled, callers_watch(keeper->callers, polled), 0) <= 0)
+			return;
+		hear_callers(keeper, polled);
+	}
 }
 
 static void hear_agent(struct keeper *keeper)
 {
 	char ask = 0;
-	struct pollfd waiting = { .fd = keeper->listener, .events = POLLIN };
 	if (recv(keeper->agent, &ask, 1, 0) <= 0) {
 		end_sessions(keeper);
 		_exit(0);
 	}
 	/* Whoever connected before the agent asked is one to wait for: it may still write. */
-	while (poll(&waiting, 1, 0) > 0)
-		start_session(keeper);
+	hear_waiting(keeper);
 	if (!has_children())
 		tell(keeper);
 	else
@@ -108,14 +157,17 @@ _Noreturn static void keeper_main(struct keeper *keeper)
 	keeper->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (keeper->signals < 0 || child_adopt_orphans(NULL) < 0)
 		_exit(126);
-	struct pollfd polled[] = { { .fd = keeper->agent, .events = POLLIN },
-				   { .fd = keeper->signals, .events = POLLIN },
-				   { .fd = keeper->listener, .events = POLLIN } };
+	const char *opening = keeper->spec->opening;
+	keeper->callers = callers_open(keeper->listener, opening ? strlen(opening) : 0, true);
+	struct pollfd polled[CALLERS_WATCHED + 2] = { { .fd = keeper->agent, .events = POLLIN },
+						      { .fd = keeper->signals, .events = POLLIN } };
 	for (;;) {
-		int ready =
-			poll(polled, ARRAY_SIZE(polled), clock_poll_ms(keeper->drain_deadline_ns));
+		size_t count = callers_watch(keeper->callers, polled + 2) + 2;
+		int ready = poll(polled, count, clock_poll_ms(keeper->drain_deadline_ns));
 		if (ready < 0 && errno != EINTR)
 			_exit(126);
+		if (ready < 0)
+			continue;
 		if (ready == 0) {
 			log_line(LOG_WARNING, "%s: a session outlived its run and was killed",
 				 keeper->spec->name);
@@ -125,8 +177,7 @@ _Noreturn static void keeper_main(struct keeper *keeper)
 		}
 		if (polled[1].revents)
 			reap_sessions(keeper);
-		if (polled[2].revents)
-			start_session(keeper);
+		hear_callers(keeper, polled + 2);
 		if (polled[0].revents)
 			hear_agent(keeper);
 	}

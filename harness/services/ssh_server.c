@@ -14,6 +14,8 @@
 
 #define KEY_FILE_MAX 16384
 #define LOG_TAIL     4096
+/* RFC 4253, 4.2. Either end may speak first; every client that is known does. */
+#define SSH_OPENING "SSH-"
 /* sshd started by root insists on this folder, which is gone after a boot without the system's
  * sshd. */
 #define PRIVSEP_FOLDER "/run/sshd"
@@ -163,7 +165,11 @@ int ssh_server_start(struct ssh_server *server, const struct ssh_server_spec *sp
 		argv[count++] = kind->argv[i];
 	argv[count] = server->config;
 	const struct service_spec service = {
-		.name = kind->name, .host = spec->host, .argv = argv, .log_file = server->log_file
+		.name = kind->name,
+		.host = spec->host,
+		.argv = argv,
+		.log_file = server->log_file,
+		.opening = SSH_OPENING,
 	};
 	return service_start(&server->keeper, &service, spec->close_fds, err);
 }

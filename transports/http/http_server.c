@@ -34,11 +34,15 @@ char *http_server_find(struct error *err)
 
 /* One process each that serves by itself: nginx's usual pair of a master and workers would leave
  * the workers behind when the master is killed. Several share the port. What would end a
- * connection before its time, or write a line for each request, is off. */
+ * connection before its time, or write a line for each request, is off. Strangers: those who say
+ * nothing stay with the kernel (deferred), which hands over connections with a request in them;
+ * places for others are so few that nginx, which sends away the oldest idle ones for a new one,
+ * runs out of them before it runs out of descriptors (1024 by default), which would keep ours out.
+ */
 static const char head[] = "daemon off;\n"
 			   "master_process off;\n"
 			   "error_log stderr error;\n"
-			   "events { worker_connections 1024; }\n"
+			   "events { worker_connections 512; }\n"
 			   "http {\n"
 			   "access_log off;\n"
 			   "server_tokens off;\n"
@@ -51,6 +55,7 @@ static const char head[] = "daemon off;\n"
 			   "keepalive_time 7d;\n"
 			   "keepalive_requests 1000000000;\n"
 			   "send_timeout 7d;\n"
+			   "client_header_timeout 10s;\n"
 			   "large_client_header_buffers 4 32k;\n"
 			   "types { }\n"
 			   "default_type application/octet-stream;\n"
@@ -78,12 +83,12 @@ static int write_configuration(const struct http_server *server,
 	if (http_identity_secret(terms->xfer->token, secret, err) < 0)
 		return -1;
 	text_add(&text, head);
-	text_addf(&text, "server {\nlisten %s%s%s:%u reuseport%s;\n%s", v6 ? "[" : "",
-		  endpoint->host, v6 ? "]" : "", endpoint->port, terms->tls ? " ssl" : "",
-		  terms->tls ? tls_lines : "");
+	text_addf(&text, "server {\nlisten %s%s%s:%u reuseport deferred backlog=4096%s;\n%s",
+		  v6 ? "[" : "", endpoint->host, v6 ? "]" : "", endpoint->port,
+		  terms->tls ? " ssl" : "", terms->tls ? tls_lines : "");
 	text_addf(&text,
 		  "location ^~ /%s/ { alias tree/; }\n"
-		  "location / { return 404; }\n}\n}\n",
+		  "location / { keepalive_timeout 0; return 404; }\n}\n}\n",
 		  secret);
 	return file_write_all(path, text_string(&text), text.length, 0600, err);
 }

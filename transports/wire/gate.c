@@ -10,13 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/base/callers.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/clock.h"
+#include "harness/base/net.h"
 #include "transports/wire/wire.h"
-
-/* Callers that have not said who they are yet; more than our own may come at once. */
-#define CALLERS_MAX 128
-#define BACKLOG     128
 
 union address {
 	struct sockaddr any;
@@ -117,7 +114,7 @@ int gate_listen(const char *host, const struct socket_options *options, int *fd,
 		return -1;
 	if (bind(listener, &address.any, length) < 0)
 		return error_system(err, "bind to %s", host);
-	if (listen(listener, BACKLOG) < 0)
+	if (listen(listener, NET_BACKLOG) < 0)
 		return error_system(err, "listen on %s", host);
 	if (read_port(listener, &endpoint->port, err) < 0)
 		return -1;
@@ -133,42 +130,23 @@ static void close_all(int *fds, uint32_t count)
 			close(take_fd(&fds[i]));
 }
 
-/* One who connected and has not shown all of a hello yet. */
-struct caller {
-	int fd;
-	size_t have;
-	unsigned char hello[WIRE_HELLO_BYTES];
-};
-
 struct gate {
 	const struct gate_call *call;
+	struct callers *callers;
 	int *fds;
 	uint32_t streams, admitted;
-	size_t callers;
-	struct caller caller[CALLERS_MAX];
 };
 
-static void drop(struct gate *gate, size_t i)
+static struct gate *new_gate(const struct gate_call *call, int *fds, uint32_t streams)
 {
-	if (gate->caller[i].fd >= 0)
-		close(gate->caller[i].fd);
-	gate->callers--;
-	memmove(&gate->caller[i], &gate->caller[i + 1],
-		(gate->callers - i) * sizeof(gate->caller[0]));
-}
-
-/* The oldest gives way when there are too many: ours speaks at once. */
-static int welcome(struct gate *gate, struct error *err)
-{
-	int fd = accept4(gate->call->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EBADF))
-		return error_system(err, "accept");
-	if (fd < 0)
-		return 0; /* it went away again */
-	if (gate->callers == CALLERS_MAX)
-		drop(gate, 0);
-	gate->caller[gate->callers++] = (struct caller){ .fd = fd };
-	return 0;
+	struct gate *gate = calloc(1, sizeof(*gate));
+	if (!gate)
+		abort();
+	*gate = (struct gate){ .call = call, .fds = fds, .streams = streams };
+	gate->callers = callers_open(call->listener, WIRE_HELLO_BYTES, false);
+	for (uint32_t i = 0; i < streams; i++)
+		fds[i] = -1;
+	return gate;
 }
 
 /* Is there a place for it? One that broke before all were in gives way to the next. */
@@ -184,72 +162,34 @@ static bool has_place(struct gate *gate, uint32_t stream, bool again)
 	return true;
 }
 
-static void admit(struct gate *gate, size_t i)
-{
-	struct caller *caller = &gate->caller[i];
-	const struct gate_call *call = gate->call;
-	bool again = call->again && wire_hello_is_again(caller->hello);
-	uint32_t stream;
-	if (wire_hello_check(caller->hello, call->token, gate->streams, &stream) &&
-	    has_place(gate, stream, again)) {
-		gate->fds[stream] = take_fd(&caller->fd);
-		if (again)
-			*call->again |= UINT64_C(1) << stream;
-	}
-	drop(gate, i);
-}
-
-static void hear(struct gate *gate, size_t i)
-{
-	struct caller *caller = &gate->caller[i];
-	ssize_t n = recv(caller->fd, caller->hello + caller->have,
-			 sizeof(caller->hello) - caller->have, 0);
-	if (n > 0)
-		caller->have += (size_t)n;
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		drop(gate, i);
-	if (n > 0 && caller->have == sizeof(caller->hello))
-		admit(gate, i);
-}
-
+/* The next caller with a hello: who has the token and a place is in, others are dropped. */
 static int gate_step(struct gate *gate, struct error *err)
 {
-	const struct io_limit *limit = &gate->call->limit;
-	struct pollfd polled[CALLERS_MAX + 2];
-	polled[0] = (struct pollfd){ .fd = gate->call->listener, .events = POLLIN };
-	polled[1] =
-		(struct pollfd){ .fd = limit->cancel ? limit->cancel->fd : -1, .events = POLLIN };
-	for (size_t i = 0; i < gate->callers; i++)
-		polled[i + 2] = (struct pollfd){ .fd = gate->caller[i].fd, .events = POLLIN };
-	if (cancel_requested(limit->cancel))
-		return error_set(err, ERROR_CANCELLED, 0, "stopped on request");
-	int ready = poll(polled, gate->callers + 2, clock_poll_ms(limit->deadline_ns));
-	if (ready < 0 && errno != EINTR)
-		return error_system(err, "poll");
-	if (ready == 0)
-		return error_set(err, ERROR_TIMEOUT, 0, "nobody connected with the right token");
-	if (ready < 0)
+	const struct gate_call *call = gate->call;
+	unsigned char hello[WIRE_HELLO_BYTES];
+	uint32_t stream;
+	int caller = -1;
+	if (callers_next(gate->callers, -1, &call->limit, &caller, hello, err) < 0)
+		return -1;
+	AUTO_FD fd = caller;
+	bool again = call->again && wire_hello_is_again(hello);
+	if (!wire_hello_check(hello, call->token, gate->streams, &stream) ||
+	    !has_place(gate, stream, again))
 		return 0;
-	/* From the last to the first: those that leave do not move the ones still to be heard. */
-	for (size_t i = gate->callers; i-- > 0;)
-		if (polled[i + 2].revents)
-			hear(gate, i);
-	return polled[0].revents ? welcome(gate, err) : 0;
+	gate->fds[stream] = take_fd(&fd);
+	if (again)
+		*call->again |= UINT64_C(1) << stream;
+	return 0;
 }
 
 int gate_accept(const struct gate_call *call, int *fds, uint32_t streams, struct error *err)
 {
-	AUTO_FREE struct gate *gate = calloc(1, sizeof(*gate));
-	if (!gate)
-		abort();
-	*gate = (struct gate){ .call = call, .fds = fds, .streams = streams };
-	for (uint32_t i = 0; i < streams; i++)
-		fds[i] = -1;
+	struct gate *gate = new_gate(call, fds, streams);
 	int result = 0;
 	while (result == 0 && gate->admitted < streams)
 		result = gate_step(gate, err);
-	while (gate->callers > 0)
-		drop(gate, gate->callers - 1);
+	callers_close(gate->callers);
+	free(gate);
 	/* Accepted sockets have the listener's options already. */
 	if (result < 0)
 		close_all(fds, streams);
@@ -258,14 +198,10 @@ int gate_accept(const struct gate_call *call, int *fds, uint32_t streams, struct
 
 struct gate *gate_open(const struct gate_call *call, uint32_t streams)
 {
-	struct gate *gate = calloc(1, sizeof(*gate));
 	int *fds = calloc(streams, sizeof(fds[0]));
-	if (!gate || !fds)
+	if (!fds)
 		abort();
-	*gate = (struct gate){ .call = call, .fds = fds, .streams = streams };
-	for (uint32_t i = 0; i < streams; i++)
-		fds[i] = -1;
-	return gate;
+	return new_gate(call, fds, streams);
 }
 
 int gate_next(struct gate *gate, uint32_t *stream, int *fd, struct error *err)
@@ -287,8 +223,7 @@ void gate_close(struct gate *gate)
 {
 	if (!gate)
 		return;
-	while (gate->callers > 0)
-		drop(gate, gate->callers - 1);
+	callers_close(gate->callers);
 	close_all(gate->fds, gate->streams);
 	free(gate->fds);
 	free(gate);

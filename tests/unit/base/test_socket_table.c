@@ -17,12 +17,29 @@
 #include "harness/base/socket_table.h"
 
 #define ROOM 8
+#define MANY 4096
 
 static unsigned long inode_of(int fd)
 {
 	struct stat status;
 	assert_int_equal(fstat(fd, &status), 0);
 	return (unsigned long)status.st_ino;
+}
+
+static void assert_same(const struct socket_listener *a, const struct socket_listener *b)
+{
+	assert_int_equal(a->inode, b->inode);
+	assert_int_equal(a->port, b->port);
+	assert_memory_equal(&a->address, &b->address, sizeof(a->address));
+}
+
+static bool is_among(const struct socket_listener *wanted, const struct socket_listener *all,
+		     size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (all[i].inode == wanted->inode && all[i].port == wanted->port)
+			return true;
+	return false;
 }
 
 /* Everybody's answer about the port is this one socket. */
@@ -33,15 +50,19 @@ static void check_one(uint16_t port, int listener, const char *host)
 	assert_int_equal(socket_table_read(port, read, ROOM), 1);
 	assert_int_equal(socket_table_find(port, found, ROOM), 1);
 	assert_int_equal(read[0].inode, inode_of(listener));
-	assert_memory_equal(&found[0], &read[0], sizeof(read[0]));
+	assert_same(&found[0], &read[0]);
+	assert_int_equal(read[0].port, port);
 	assert_true(socket_table_may_listen(&read[0], host));
 	assert_true(socket_table_is_ours(&read[0]));
+	static struct socket_listener all[MANY];
+	assert_true(is_among(&read[0], all, socket_table_find(0, all, MANY)));
+	assert_true(is_among(&read[0], all, socket_table_read(0, all, MANY)));
 	if (count < 0) {
 		print_message("no netlink here: only /proc was looked at\n");
 		return;
 	}
 	assert_int_equal(count, 1);
-	assert_memory_equal(&asked[0], &read[0], sizeof(read[0]));
+	assert_same(&asked[0], &read[0]);
 }
 
 static void test_listeners(void **state)

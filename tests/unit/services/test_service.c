@@ -20,11 +20,15 @@
 static struct service_keeper keeper;
 
 /* A server of one shell script a connection. */
-static void start(const char *script)
+static void start_with(const char *script, const char *opening)
 {
 	const char *argv[] = { "sh", "-c", script, "sh", tree_folder, NULL };
 	const struct service_spec spec = {
-		.name = "test", .host = "127.0.0.1", .argv = argv, .log_file = "log"
+		.name = "test",
+		.host = "127.0.0.1",
+		.argv = argv,
+		.log_file = "log",
+		.opening = opening,
 	};
 	struct error err = { 0 };
 	keeper = SERVICE_NONE;
@@ -33,10 +37,21 @@ static void start(const char *script)
 	assert_true(keeper.port > 0);
 }
 
+static void start(const char *script)
+{
+	start_with(script, NULL);
+}
+
 static int stop(void **state)
 {
 	service_stop(&keeper);
 	return processes_none() && tree_folder_drop(state) == 0 ? 0 : -1;
+}
+
+static void rest_a_moment(void)
+{
+	int64_t pause_ns = CLOCK_PAUSE_MAX_NS;
+	clock_rest(&pause_ns);
 }
 
 static int dial(void)
@@ -117,6 +132,43 @@ static void test_a_burst_of_connections(void **state)
 		assert_string_equal(text, wanted);
 		close(fds[i]);
 	}
+}
+
+/* No server is started for strangers who say nothing, or not what clients say first; clients are
+ * served while these stand around, and what they said is there for the server to read. */
+static void test_strangers(void **state)
+{
+	(void)state;
+	int fds[200];
+	char text[64], byte;
+	start_with("echo session >&2; read -r line; echo \"<$line>\"", "SSH-");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		static const char *const says[] = { "", "GET / HTTP/1.1\r\n", "SS", "X" };
+		const char *words = says[i % ARRAY_SIZE(says)];
+		fds[i] = dial();
+		assert_int_equal(send(fds[i], words, strlen(words), MSG_NOSIGNAL), strlen(words));
+		if (i % 8 == 2)
+			shutdown(fds[i], SHUT_WR);
+	}
+	for (int i = 0; i < 3; i++) {
+		/* In two parts, and more than is looked at. */
+		AUTO_FD client = dial();
+		assert_int_equal(write(client, "SS", 2), 2);
+		rest_a_moment();
+		assert_int_equal(write(client, "H-2.0-me\n", 9), 9);
+		hear_all(client, text, sizeof(text));
+		assert_string_equal(text, "<SSH-2.0-me>\n");
+	}
+	struct usage usage;
+	assert_int_equal(service_drain(&keeper, &usage, within(60), NULL), 0);
+	AUTO_FREE char *log = NULL;
+	assert_int_equal(file_read_all("log", 1000, &log, NULL, NULL), 0);
+	assert_string_equal(log, "session\nsession\nsession\n");
+	/* The oldest had to make room; the liars were seen through at once. */
+	assert_true(io_read_some(fds[0], &byte, 1, within(60), NULL) <= 0);
+	assert_true(io_read_some(fds[197], &byte, 1, within(60), NULL) <= 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
 }
 
 static void test_usage_of_sessions(void **state)
@@ -333,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_FOLDER(test_sessions),
 		IN_FOLDER(test_a_burst_of_connections),
+		IN_FOLDER(test_strangers),
 		IN_FOLDER(test_usage_of_sessions),
 		IN_FOLDER(test_usage_of_orphans),
 		IN_FOLDER(test_drain_waits),
