@@ -1,5 +1,23 @@
 /* One end's half of one run: its workers, the link to the other half, and its part of the
- * measuring. The driving half is the one place where a run is timed. Lives in the agent. */
+ * measuring. The driving half is the one place where a run is timed. Lives in the agent. Either end
+ * may be the source.
+ *
+ *      driving half                 the link                   listening half
+ *                                                  prepare:    workers are ready, where they
+ *      prepare: workers are ready                              listen is published
+ *      connects, with the token  -------------------------->   accepts
+ *                                ------ ARM --------------->   baseline of the server's CPU
+ *                                <----- ARMED --------------   lets go of its reserve of memory
+ *  +-- the clock starts
+ *  |                             ------ GO ---------------->   CPU of the host is read
+ *  |   workers go  ========= data, past the agents ========>   workers move, or a server does
+ *  |   workers are through, flush if this is the sink
+ *  |                             ------ DONE -------------->   workers that only wait may end;
+ *  |                                                           all are through, flush if this is
+ *  |                             <----- COMPLETE -----------   the sink
+ *  +-- the clock stops: here, or at DONE where the driving half is the sink
+ *
+ * FAILED, at any time and from either: give up. So does one whose other half hangs up. */
 #ifndef LINEFILL_AGENT_HALF_H
 #define LINEFILL_AGENT_HALF_H
 
