@@ -13,8 +13,9 @@
 
 static const struct io_limit no_limit = { .deadline_ns = CLOCK_NEVER };
 
-void csv_add_field(struct text *record, const char *value)
+void csv_add_field(struct text *record, const char *string)
 {
+	AUTO_FREE char *value = text_shown(string, SIZE_MAX);
 	bool first = record->length == 0 || record->data[record->length - 1] == '\n';
 	if (!first)
 		text_add(record, ",");

@@ -10,8 +10,9 @@
 #include "harness/base/text.h"
 
 /* Appends a field to a record in the making: a comma unless it is the record's first, and quotes
- * where needed. */
-void csv_add_field(struct text *record, const char *value);
+ * where needed. As everywhere, control characters and bytes that are not UTF-8 become \xNN: a
+ * record is one line. */
+void csv_add_field(struct text *record, const char *string);
 void csv_end_record(struct text *record);
 
 /* Writes runs.csv row by row; what was written survives the writer's death and a power cut. */

@@ -30,12 +30,7 @@ void grid_add(struct grid *grid, const char *cell)
 		grid->cells = cells;
 		grid->capacity = capacity;
 	}
-	size_t size = 4 * strlen(cell) + 1; /* every byte may become \xNN */
-	char *shown = malloc(size);
-	if (!shown)
-		abort();
-	text_escape_terminal(shown, size, cell);
-	grid->cells[grid->count++] = shown;
+	grid->cells[grid->count++] = text_shown(cell, SIZE_MAX);
 }
 
 void grid_addf(struct grid *grid, const char *format, ...)

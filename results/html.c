@@ -9,11 +9,7 @@
 
 void html_add(struct text *out, const char *string)
 {
-	size_t size = 4 * strlen(string) + 1; /* every byte may become \xNN */
-	AUTO_FREE char *shown = malloc(size);
-	if (!shown)
-		abort();
-	text_escape_terminal(shown, size, string);
+	AUTO_FREE char *shown = text_shown(string, SIZE_MAX);
 	for (const char *s = shown; *s; s++) {
 		switch (*s) {
 		case '<':

@@ -1,6 +1,7 @@
 #include "harness/api/result.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/cleanup.h"
@@ -178,6 +179,16 @@ static void add_real(double real, struct text *out)
 		text_addf(out, fabs(real) >= 1e6 ? "%.0f" : "%.9g", real);
 }
 
+/* Never longer than the field, so that it can be read again. */
+static void add_text(const struct result_field *field, const char *value, struct text *out)
+{
+	AUTO_FREE char *whole = strndup(value, field->size);
+	if (!whole)
+		abort();
+	AUTO_FREE char *shown = text_shown(whole, field->size - 1);
+	text_add(out, shown);
+}
+
 void result_field_text(const struct result_field *field, const struct result *result,
 		       struct text *out)
 {
@@ -185,7 +196,7 @@ void result_field_text(const struct result_field *field, const struct result *re
 	int64_t count = 0;
 	switch (field->type) {
 	case RESULT_TEXT:
-		text_add_bytes(out, value, strnlen(value, field->size));
+		add_text(field, value, out);
 		break;
 	case RESULT_COUNT:
 		count = *(const int64_t *)value;
@@ -209,7 +220,7 @@ static int parse_text(const struct result_field *field, char *to, const char *va
 	if (strlen(value) >= field->size)
 		return error_set(err, ERROR_CONFIG, 0, "%s is longer than %zu bytes", field->name,
 				 field->size - 1);
-	text_copy(to, field->size, value);
+	text_escape_terminal(to, field->size, value);
 	return 0;
 }
 

@@ -90,7 +90,8 @@ extern const size_t result_fields_count;
 
 /* Everything unknown, schema set, status FAILED, verified NO. */
 void result_init(struct result *result);
-/* The field as the CSV shows it (unescaped): "" when unknown. */
+/* The field as the CSV shows it, without its quotes: "" when unknown. Control characters and bytes
+ * that are not UTF-8 become \xNN. */
 void result_field_text(const struct result_field *field, const struct result *result,
 		       struct text *out);
 /* The other way; "" is unknown, except for a WORD, which must be one of its words. Errors: CONFIG.

@@ -127,6 +127,17 @@ void text_escape_terminal(char *to, size_t size, const char *from)
 	to[used] = '\0';
 }
 
+char *text_shown(const char *from, size_t most)
+{
+	size_t size = 4 * strlen(from) + 1; /* every byte may become \xNN */
+	size = most < size - 1 ? most + 1 : size;
+	char *shown = malloc(size);
+	if (!shown)
+		abort();
+	text_escape_terminal(shown, size, from);
+	return shown;
+}
+
 char *text_trim(char *string)
 {
 	while (isspace((unsigned char)*string))

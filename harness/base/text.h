@@ -33,6 +33,9 @@ void text_copy(char *to, size_t size, const char *from);
 size_t text_utf8_length(const char *string);
 /* Control bytes, DEL and invalid UTF-8 become \xNN, so that a name cannot drive a terminal. */
 void text_escape_terminal(char *to, size_t size, const char *from);
+/* The same as a new string, as long as it takes, but at most most bytes: cut between characters.
+ * The caller frees. */
+char *text_shown(const char *from, size_t most);
 /* White space cut from both ends, in place; returns the start. */
 char *text_trim(char *string);
 

@@ -14,9 +14,12 @@ enum durability { DURABILITY_NONE, DURABILITY_FLUSH };
 enum cache_state { CACHE_WARM, CACHE_COLD };
 enum memory_state { MEMORY_BACKED, MEMORY_AS_IS };
 
+/* Rounds where the user sets none; see plan_rounds_after. */
+#define PLAN_ROUNDS "5"
+
 /* [study] */
 struct study_settings {
-	char title[OPTION_TEXT_SIZE];
+	char title[OPTION_TEXT_SIZE], baseline[OPTION_TEXT_SIZE];
 	uint64_t rounds, seed;
 	int durability, cache, memory, preserve;
 	double timeout_s; /* of one run, from go */
@@ -41,8 +44,8 @@ struct study_place {
 };
 
 struct study_case {
-	char *name, *label; /* each of them differs from every other case's, also as rows have them
-			     */
+	char *name, *label; /* each of them differs from every other case's; as rows have them,
+			       escaped and not too long */
 	char *label_where;  /* "study.ini:12"; NULL: the label is made */
 	char *section;      /* "case scp", as --set wants it */
 	char *transport_name;
@@ -65,7 +68,10 @@ struct study {
 	char *dataset_text; /* "recipe:key=value,..." */
 	struct study_case *cases;
 	size_t cases_count;
-	char *name; /* for the results folder: the study file's name, or the first transport's */
+	char *name;      /* for the results folder: the study file's name, or the transports' */
+	char *title;     /* the report's heading */
+	char *baseline;  /* name of the case that is held against each other, or NULL */
+	bool rounds_set; /* by the user: they are not changed by how long a round takes */
 };
 
 /* The command line's part. Arrays end with NULL; a NULL array is empty. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/api/result.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/option.h"
 #include "harness/base/text.h"
 
@@ -23,13 +24,22 @@ static char **marked(struct study_case *item, const struct mark *mark)
 	return (char **)((char *)item + mark->offset);
 }
 
-/* Has another case that string, as far as rows tell? */
+/* As rows show it: escaped, and cut to what they hold. */
+static void shape(struct study_case *item, const struct mark *mark)
+{
+	char **string = marked(item, mark);
+	char *shown = text_shown(*string, mark->max);
+	free(*string);
+	*string = shown;
+}
+
+/* Has another case that string? */
 static bool is_taken(const struct study *study, const struct study_case *item,
 		     const struct mark *mark, const char *string)
 {
 	for (size_t i = 0; i < study->cases_count; i++) {
 		struct study_case *other = &study->cases[i];
-		if (other != item && strncmp(*marked(other, mark), string, mark->max) == 0)
+		if (other != item && strcmp(*marked(other, mark), string) == 0)
 			return true;
 	}
 	return false;
@@ -43,7 +53,8 @@ static void number(const struct study *study, struct study_case *item, const str
 		char suffix[16];
 		AUTO_TEXT text = { 0 };
 		int length = snprintf(suffix, sizeof(suffix), " (%u)", n);
-		text_addf(&text, "%.*s%s", (int)mark->max - length, *string, suffix);
+		AUTO_FREE char *start = text_shown(*string, mark->max - (size_t)length);
+		text_addf(&text, "%s%s", start, suffix);
 		if (is_taken(study, item, mark, text_string(&text)))
 			continue;
 		free(*string);
@@ -61,6 +72,7 @@ int study_settle_name(const struct study *study, struct study_case *item, bool n
 			return error_set(err, ERROR_CONFIG, 0, "there are two cases named '%s'",
 					 item->name);
 	}
+	shape(item, &name_mark);
 	number(study, item, &name_mark);
 	return 0;
 }
@@ -69,8 +81,7 @@ int study_settle_name(const struct study *study, struct study_case *item, bool n
 static int check_given(const struct study_case *item, const struct study_case *other,
 		       struct error *err)
 {
-	if (!item->label_where || !other->label_where ||
-	    strncmp(item->label, other->label, label_mark.max) != 0)
+	if (!item->label_where || !other->label_where || strcmp(item->label, other->label) != 0)
 		return 0;
 	error_set(err, ERROR_CONFIG, 0,
 		  "label '%s' is that of case '%s' (%s), too: tables and charts could not tell "
@@ -209,10 +220,11 @@ char *study_make_label(const struct study *study, const struct study_case *item,
 	    !strstr(text_string(&label), "memory as-is"))
 		add_mark(&marks, "memory as-is");
 	if (marks.length == 0)
-		return text_take(&label);
+		return text_shown(text_string(&label), label_mark.max);
 	/* In rows, which hold only so much, what must be seen comes first. */
 	AUTO_TEXT whole = { 0 };
 	size_t room = marks.length + 3 < label_mark.max ? label_mark.max - marks.length - 3 : 0;
-	text_addf(&whole, "%.*s (%s)", (int)room, text_string(&label), text_string(&marks));
-	return text_take(&whole);
+	AUTO_FREE char *start = text_shown(text_string(&label), room);
+	text_addf(&whole, "%s (%s)", start, text_string(&marks));
+	return text_shown(text_string(&whole), label_mark.max);
 }

@@ -283,15 +283,45 @@ static void test_split(void **state)
 	}
 }
 
+static void test_shown(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *from;
+		size_t most;
+		const char *shown;
+	} cases[] = {
+		{ "", SIZE_MAX, "" },
+		{ "a\xff\n", SIZE_MAX, "a\\xff\\x0a" },
+		{ "abc", 2, "ab" },
+		{ "a\xc3\xa9", 2, "a" },
+		{ "a\xc3\xa9", 3, "a\xc3\xa9" },
+		{ "a\xff", 4, "a" },
+		{ "a\xff", 5, "a\\xff" },
+		{ "abc", 0, "" },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *shown = text_shown(cases[i].from, cases[i].most);
+		assert_string_equal(shown, cases[i].shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grows),         cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_escape),        cmocka_unit_test(test_trim),
-		cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_reals),
-		cmocka_unit_test(test_sizes),         cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_split),         cmocka_unit_test(test_numbers_of_users),
-		cmocka_unit_test(test_times),         cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_grows),
+		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_whole_numbers),
+		cmocka_unit_test(test_reals),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_numbers_of_users),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_rates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

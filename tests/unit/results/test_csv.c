@@ -43,10 +43,14 @@ static const struct {
 	{ "", "\"\"", "," },
 	{ "a,b", "\"a,b\"", ",\"a,b\"" },
 	{ "say \"x\"", "\"say \"\"x\"\"\"", ",\"say \"\"x\"\"\"" },
-	{ "two\nlines", "\"two\nlines\"", ",\"two\nlines\"" },
-	{ "cr\rx", "\"cr\rx\"", ",\"cr\rx\"" },
+	/* A record is one line of UTF-8, whatever is in it. */
+	{ "two\nlines", "two\\x0alines", ",two\\x0alines" },
+	{ "cr\rx", "cr\\x0dx", ",cr\\x0dx" },
+	{ "\x1b[2J\x7f", "\\x1b[2J\\x7f", ",\\x1b[2J\\x7f" },
+	{ "\xc3\xa9\xc3", "\xc3\xa9\\xc3", ",\xc3\xa9\\xc3" },
+	{ "a\\xff", "a\\xff", ",a\\xff" },
 	{ " blanks ", " blanks ", ", blanks " },
-	{ "\xff\xfe", "\xff\xfe", ",\xff\xfe" },
+	{ "\xff\xfe", "\\xff\\xfe", ",\\xff\\xfe" },
 };
 
 static void test_quoting(void **state)
@@ -96,14 +100,36 @@ static void test_round_trip(void **state)
 	write_rows(150);
 	assert_int_equal(csv_read_results(path, &results, &err), 0);
 	assert_int_equal(results.count, 150);
-	assert_string_equal(results.rows[149].case_name, "scp, \"x\"\nx 4");
-	assert_string_equal(results.rows[149].error, "exit status 1:\r\nno space");
+	assert_string_equal(results.rows[149].case_name, "scp, \"x\"\\x0ax 4");
+	assert_string_equal(results.rows[149].error, "exit status 1:\\x0d\\x0ano space");
 	assert_int_equal(results.rows[149].round, 150);
 	assert_int_equal(results.rows[149].status, STATUS_FAILED);
 	assert_int_equal(results.rows[148].verified, VERIFIED_YES);
 	assert_true(results.rows[148].total_s == 1.25);
 	assert_true(isnan(results.rows[148].setup_s));
 	assert_int_equal(results.rows[148].files, RESULT_UNKNOWN_COUNT);
+}
+
+/* What is escaped takes more room: a field never gets longer than what can be read again. */
+static void test_long_odd_texts_come_back(void **state)
+{
+	(void)state;
+	AUTO_RESULTS results = { 0 };
+	struct csv_writer writer;
+	struct error err = { 0 };
+	struct result row = make_row(1, "x", "");
+	memset(row.case_name, '\xff', sizeof(row.case_name) - 1);
+	memset(row.label, 'x', sizeof(row.label) - 2);
+	row.label[sizeof(row.label) - 2] = '\xc3';
+	assert_int_equal(csv_open(&writer, path, NULL), 0);
+	assert_int_equal(csv_row(&writer, &row, NULL), 0);
+	csv_close(&writer);
+	if (csv_read_results(path, &results, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(strlen(results.rows[0].case_name), (sizeof(row.case_name) - 1) / 4 * 4);
+	assert_int_equal(strncmp(results.rows[0].case_name, "\\xff\\xff", 8), 0);
+	/* No room for half of a letter's escape. */
+	assert_int_equal(strlen(results.rows[0].label), sizeof(row.label) - 2);
 }
 
 static void test_header_once_when_going_on(void **state)
@@ -300,6 +326,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quoting),
 		cmocka_unit_test_setup_teardown(test_round_trip, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_long_odd_texts_come_back, make_folder,
+						remove_folder),
 		cmocka_unit_test_setup_teardown(test_header_once_when_going_on, make_folder,
 						remove_folder),
 		cmocka_unit_test_setup_teardown(test_foreign_file_is_left_alone, make_folder,
