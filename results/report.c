@@ -146,7 +146,7 @@ int report_write(const char *folder, const struct results_folder *data, struct e
 	AUTO_TEXT page = { 0 };
 	AUTO_FREE char *path = path_join(folder, "report.html");
 	AUTO_FREE char *summary = path_join(folder, "summary.csv");
-	struct report report = { .summary = &data->summary, .study = data->study };
+	struct report report = { .data = data, .summary = &data->summary, .study = data->study };
 	report.same_host = json_is_true(json_object_get(report.study, "same_host"));
 	if (summary_write(report.summary, summary, err) < 0)
 		return error_wrap(err, "report");

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 #include "harness/base/text.h"
-#include "results/summary.h"
+#include "results/results_folder.h"
 
 struct report {
+	const struct results_folder *data;
 	const struct summary *summary;
 	const json_t *study;      /* never NULL; an empty object where study.json is missing */
 	char *svg;                /* the chart from "<svg" on, or NULL */

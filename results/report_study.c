@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "results/copied.h"
 #include "results/html.h"
 #include "results/report_parts.h"
 #include "results/study_json.h"
@@ -66,6 +67,12 @@ void report_heading(const struct report *report, struct text *out)
 	if (*study_json_string(study, "study_id"))
 		html_addf(out, " \xc2\xb7 study %s", study_json_string(study, "study_id"));
 	text_add(out, "</p>\n");
+	AUTO_TEXT copied = { 0 };
+	copied_text(report->data, &copied);
+	if (copied.length) {
+		html_elementf(out, "p class=\"meta\"", "Copied: %s", text_string(&copied));
+		text_add(out, "\n");
+	}
 }
 
 /* One fact of both hosts; one column when both ends are one machine and agree. */
@@ -211,6 +218,16 @@ void report_hosts(const struct report *report, struct text *out)
 	host_findings(report, out);
 }
 
+static void rounds_row(const struct report *report, struct text *out)
+{
+	AUTO_TEXT rounds = { 0 };
+	value_text(json_object_get(report->study, "rounds"), &rounds);
+	const char *why = study_json_string(report->study, "rounds_why");
+	if (rounds.length && *why)
+		text_addf(&rounds, " (%s)", why);
+	row(out, "Rounds", text_string(&rounds));
+}
+
 void report_dataset(const struct report *report, struct text *out)
 {
 	const json_t *dataset = json_object_get(report->study, "dataset");
@@ -225,7 +242,7 @@ void report_dataset(const struct report *report, struct text *out)
 	row(out, "Bytes", text_string(&bytes));
 	row_of(out, "Digest of the manifest", dataset, "digest");
 	row_of(out, "Seed of the study", report->study, "seed");
-	row_of(out, "Rounds", report->study, "rounds");
+	rounds_row(report, out);
 	html_table_end(out);
 }
 

@@ -71,7 +71,11 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "dataset", KEY_DATASET, "RECIPE[:OPT=VALUE,...]", 0,
 	  "What is copied (default: linux-repo:bytes=256MiB)", 0 },
-	{ "rounds", KEY_ROUNDS, "N", 0, "Runs of every case (default: 3)", 0 },
+	{ "rounds", KEY_ROUNDS, "N", 0,
+	  "Runs of every case (default: " PLAN_ROUNDS
+	  ", or 10 if the first round of all cases takes less than "
+	  "10 s)",
+	  0 },
 	{ "seed", KEY_SEED, "N", 0, "Of the data and of the order of runs (default: 1)", 0 },
 	{ "out", KEY_OUT, "DIR", 0,
 	  "Results go here; it must be new or empty (default: " RESULTS_FOLDER "/NAME-UTCTIME)",
@@ -332,7 +336,9 @@ static int find_study(const struct arguments *arguments, char **file, struct err
 static int plan(const struct study *study, const struct arguments *arguments)
 {
 	struct error err = { 0 };
-	return show_plan(study, arguments->noise_from, &err) < 0 ? cli_fail(&err) : CLI_OK;
+	return show_plan(study, arguments->noise_from, arguments->show.all_pairs, &err) < 0
+		       ? cli_fail(&err)
+		       : CLI_OK;
 }
 
 int cmd_run(int argc, char **argv)

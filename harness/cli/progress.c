@@ -13,8 +13,9 @@
 
 struct progress {
 	bool terminal;
-	size_t total, done; /* runs; total 0: nothing is counted */
+	size_t cases; /* 0: nothing is counted */
 	uint64_t rounds;
+	size_t rows, whole; /* rows of single runs; those that stand for all rounds of a case */
 	char doing[256];
 	int64_t start_ns, runs_start_ns; /* the latter: when the first run began; 0 before */
 	bool ending;
@@ -37,21 +38,32 @@ static double seconds_since(int64_t start_ns)
 	return (double)(clock_now_ns() - start_ns) / (double)NS_PER_S;
 }
 
+static size_t total_of(const struct progress *progress)
+{
+	return progress->cases * (size_t)progress->rounds;
+}
+
+static size_t done_of(const struct progress *progress)
+{
+	return progress->rows + progress->whole * (size_t)progress->rounds;
+}
+
 /* Redraws the status line; the lock is held. */
 static void draw(const struct progress *progress)
 {
 	char elapsed[32], left[64] = "";
 	duration_text(seconds_since(progress->start_ns), elapsed, sizeof(elapsed));
-	if (progress->done > 0 && progress->done < progress->total) {
-		double each = seconds_since(progress->runs_start_ns) / (double)progress->done;
+	size_t total = total_of(progress);
+	size_t done = done_of(progress);
+	if (progress->rows > 0 && done < total) {
+		double each = seconds_since(progress->runs_start_ns) / (double)progress->rows;
 		char text[32];
-		duration_text(each * (double)(progress->total - progress->done), text,
-			      sizeof(text));
+		duration_text(each * (double)(total - done), text, sizeof(text));
 		snprintf(left, sizeof(left), ", about %s left", text);
 	}
 	fputs("\r\033[K", stderr);
-	if (progress->total > 0)
-		fprintf(stderr, "[%zu/%zu] ", progress->done, progress->total);
+	if (total > 0)
+		fprintf(stderr, "[%zu/%zu] ", done, total);
 	fprintf(stderr, "%s  %s%s", progress->doing, elapsed, left);
 	fflush(stderr);
 }
@@ -72,13 +84,13 @@ static void *tick(void *argument)
 	return NULL;
 }
 
-static struct progress *start(size_t total, uint64_t rounds)
+static struct progress *start(size_t cases, uint64_t rounds)
 {
 	struct progress *progress = calloc(1, sizeof(*progress));
 	if (!progress)
 		abort();
 	progress->terminal = isatty(STDERR_FILENO);
-	progress->total = total;
+	progress->cases = cases;
 	progress->rounds = rounds;
 	progress->start_ns = clock_now_ns();
 	pthread_mutex_init(&progress->lock, NULL);
@@ -90,7 +102,7 @@ static struct progress *start(size_t total, uint64_t rounds)
 
 struct progress *progress_start(const struct study *study)
 {
-	return start(study->cases_count * (size_t)study->settings.rounds, study->settings.rounds);
+	return start(study->cases_count, study->settings.rounds);
 }
 
 struct progress *progress_start_waiting(void)
@@ -144,12 +156,15 @@ static void on_run_ended(const struct result *row, void *context)
 	bool once = row->status == STATUS_UNSUPPORTED || row->status == STATUS_UNAVAILABLE;
 	pthread_mutex_lock(&progress->lock);
 	/* A row for a whole case stands for all its rounds. */
-	progress->done += once ? (size_t)progress->rounds : 1;
+	if (once)
+		progress->whole++;
+	else
+		progress->rows++;
 	text_escape_terminal(label, sizeof(label), row->label);
 	text_escape_terminal(error, sizeof(error), row->error);
 	if (progress->terminal)
 		fputs("\r\033[K", stderr);
-	fprintf(stderr, "%3zu/%zu  round %lld  %-28s ", progress->done, progress->total,
+	fprintf(stderr, "%3zu/%zu  round %lld  %-28s ", done_of(progress), total_of(progress),
 		(long long)row->round, label);
 	if (row->status == STATUS_OK)
 		fprintf(stderr, "%8s Mbit/s  %.2f s\n", summary_mbit_text(row->goodput_bps, rate),
@@ -173,12 +188,26 @@ static void on_note(const char *text, void *context)
 	pthread_mutex_unlock(&progress->lock);
 }
 
+static void on_more_rounds(uint64_t rounds, double first_round_s, void *context)
+{
+	struct progress *progress = context;
+	pthread_mutex_lock(&progress->lock);
+	fprintf(stderr, "%sthe first round took %.1f s: %llu rounds instead of %llu\n",
+		progress->terminal ? "\r\033[K" : "", first_round_s, (unsigned long long)rounds,
+		(unsigned long long)progress->rounds);
+	progress->rounds = rounds;
+	if (progress->terminal)
+		draw(progress);
+	pthread_mutex_unlock(&progress->lock);
+}
+
 struct conduct_watch progress_watch(struct progress *progress)
 {
 	return (struct conduct_watch){ .phase = on_phase,
 				       .run_started = on_run_started,
 				       .run_ended = on_run_ended,
 				       .note = on_note,
+				       .more_rounds = on_more_rounds,
 				       .context = progress };
 }
 

@@ -6,13 +6,18 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/cli/cli.h"
+#include "results/copied.h"
 #include "results/report.h"
 #include "results/results_folder.h"
 #include "results/ttcp.h"
 
 static int show(const char *folder, const struct results_folder *data, bool ttcp, struct error *err)
 {
+	AUTO_TEXT copied = { 0 };
 	AUTO_TEXT table = { 0 };
+	copied_text(data, &copied);
+	if (copied.length)
+		cli_print(stdout, "Copied: %s\n\n", text_string(&copied));
 	summary_table(&data->summary, &table);
 	if (ttcp)
 		ttcp_report(&data->rows, &table);

@@ -64,27 +64,48 @@ static void print_tellable(size_t rounds, double noise, size_t family)
 			  rounds, power_tellable_ratio(rounds, noise, family));
 }
 
-static void print_power(const struct study *study, const struct plan_noise *noise)
+static void print_power(const struct study *study, const struct plan_noise *noise, bool all_pairs)
 {
 	size_t rivals = count_rivals(study);
 	if (rivals < 2) {
 		cli_print(stdout, "Nothing is compared: it takes two cases that copy\n");
 		return;
 	}
-	size_t family = rivals * (rivals - 1) / 2;
+	/* The fastest could be any: all pairs count. */
+	bool baseline = study->baseline && !all_pairs;
+	size_t family = baseline ? rivals - 1 : rivals * (rivals - 1) / 2;
 	cli_print(
 		stdout,
-		"Differences: %zu pair%s; the ratio of two runs of a round scatters by %.1f %% (%s%s)\n",
-		family, family == 1 ? "" : "s", 100 * noise->ratio,
+		"Differences: %zu pair%s%s%s; the ratio of two runs of a round scatters by %.1f %% (%s%s)\n",
+		family, family == 1 ? "" : "s", baseline ? ", each with " : "",
+		baseline ? study->baseline : "", 100 * noise->ratio,
 		noise->folder ? "seen in " : "a guess: there are no earlier results of this study",
 		noise->folder ? noise->folder : "");
 	print_tellable((size_t)study->settings.rounds, noise->ratio, family);
+	if (!study->rounds_set)
+		print_tellable(PLAN_ROUNDS_SHORT, noise->ratio, family);
+}
+
+static void print_sum(const struct study *study, const struct plan *plan, uint64_t bytes)
+{
+	char total[32];
+	cli_print(stdout,
+		  "In all: %zu runs, %s to copy, roughly %.0f s (at %.1f Gbit/s; a guess before "
+		  "anything is measured)\n",
+		  plan->count, text_from_bytes(total, sizeof(total), bytes * plan->count),
+		  plan_estimate_s(plan, bytes), PLAN_COPY_BPS / 1e9);
+	if (!study->rounds_set)
+		cli_print(stdout,
+			  "Rounds are not set: %d instead of %llu where the first takes less than "
+			  "%.0f s\n",
+			  PLAN_ROUNDS_SHORT, (unsigned long long)study->settings.rounds,
+			  PLAN_SHORT_ROUND_S);
 }
 
 static void print_plan(const struct study *study, const struct dataset_estimate *estimate)
 {
 	struct plan plan;
-	char bytes[32], total[32];
+	char bytes[32];
 	plan_build(&plan, study);
 	cli_print(stdout, "Dataset: %s: %llu files, %s (%llu bytes)\n", study->dataset_text,
 		  (unsigned long long)estimate->files,
@@ -94,15 +115,11 @@ static void print_plan(const struct study *study, const struct dataset_estimate 
 	print_cases(study);
 	cli_print(stdout, "Order (seed %llu):\n", (unsigned long long)study->settings.seed);
 	print_order(study, &plan);
-	cli_print(stdout,
-		  "In all: %zu runs, %s to copy, roughly %.0f s (at %.1f Gbit/s; a guess before "
-		  "anything is measured)\n",
-		  plan.count, text_from_bytes(total, sizeof(total), estimate->bytes * plan.count),
-		  plan_estimate_s(&plan, estimate->bytes), PLAN_COPY_BPS / 1e9);
+	print_sum(study, &plan, estimate->bytes);
 	plan_free(&plan);
 }
 
-int show_plan(const struct study *study, const char *noise_from, struct error *err)
+int show_plan(const struct study *study, const char *noise_from, bool all_pairs, struct error *err)
 {
 	struct dataset_estimate estimate = { 0 };
 	struct plan_noise noise;
@@ -110,7 +127,7 @@ int show_plan(const struct study *study, const char *noise_from, struct error *e
 	    plan_noise_find(&noise, study->name, noise_from, err) < 0)
 		return -1;
 	print_plan(study, &estimate);
-	print_power(study, &noise);
+	print_power(study, &noise, all_pairs);
 	plan_noise_free(&noise);
 	return 0;
 }

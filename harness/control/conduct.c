@@ -1,5 +1,6 @@
 #include "harness/control/conduct.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,9 @@ struct conduct {
 	struct error *hindrances; /* one a case: kind NONE when it can run */
 	struct csv_writer csv;
 	size_t notes_told; /* of the pair's */
+	uint64_t rounds;
+	double first_round_s; /* where the rounds follow from it; else NAN */
+	bool any_ok;
 };
 
 static void say_phase(const struct conduct *conduct, const char *what)
@@ -46,6 +50,8 @@ static int write_record(const struct conduct *conduct, struct error *err)
 		.pair = &conduct->pair,
 		.probes = conduct->probes,
 		.commands = conduct->commands,
+		.rounds = conduct->rounds,
+		.first_round_s = conduct->first_round_s,
 	};
 	return record_write(&record, conduct->order->folder, err);
 }
@@ -72,6 +78,8 @@ static int put_row(struct conduct *conduct, const struct result *row, struct err
 	if (row->status != STATUS_OK && row->status != STATUS_UNSUPPORTED &&
 	    row->status != STATUS_UNAVAILABLE)
 		conduct->outcome->all_fine = false;
+	if (row->status == STATUS_OK)
+		conduct->any_ok = true;
 	if (row->status == STATUS_CANCELLED)
 		conduct->outcome->cancelled = true;
 	if (csv_row(&conduct->csv, row, err) < 0)
@@ -239,14 +247,44 @@ static int write_hindered(struct conduct *conduct, struct error *err)
 	return 0;
 }
 
-static int do_runs(struct conduct *conduct, const struct plan *plan, struct error *err)
+/* After the first round: where the user set no rounds, short ones are made more often. Of what only
+ * fails there need not be more. */
+static int settle_rounds(struct conduct *conduct, struct plan *plan, double first_round_s,
+			 struct error *err)
 {
+	const struct conduct_watch *watch = conduct->order->watch;
+	uint64_t rounds = plan_rounds_after(conduct->study, first_round_s);
+	if (!conduct->any_ok || conduct->study->rounds_set)
+		return 0;
+	conduct->first_round_s = first_round_s;
+	if (rounds > conduct->rounds) {
+		conduct->rounds = rounds;
+		plan_extend(plan, conduct->study, rounds);
+		if (watch && watch->more_rounds)
+			watch->more_rounds(rounds, first_round_s, watch->context);
+	}
+	/* A study that is killed has the rounds that it was to have. */
+	return write_record(conduct, err);
+}
+
+static int do_runs(struct conduct *conduct, struct plan *plan, struct error *err)
+{
+	int64_t start_ns = clock_now_ns();
+	bool settled = false;
 	const struct conduct_watch *watch = conduct->order->watch;
 	const struct error stopped = { .kind = ERROR_CANCELLED,
 				       .message = "stopped before it began" };
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct plan_run *planned = &plan->runs[i];
 		bool stop = cancel_requested(conduct->order->cancel);
+		if (planned->round == 2 && !settled && !stop) {
+			double first_round_s =
+				(double)(clock_now_ns() - start_ns) / (double)NS_PER_S;
+			if (settle_rounds(conduct, plan, first_round_s, err) < 0)
+				return -1;
+			planned = &plan->runs[i]; /* the plan may have moved */
+			settled = true;
+		}
 		if (conduct->hindrances[planned->item].kind != ERROR_NONE)
 			continue;
 		if (!stop && watch && watch->run_started)
@@ -283,7 +321,7 @@ static int set_up(struct conduct *conduct, struct error *err)
 	return pair_probe_memory(&conduct->pair, conduct->order->cancel, err);
 }
 
-static int conduct_rows(struct conduct *conduct, const struct plan *plan, struct error *err)
+static int conduct_rows(struct conduct *conduct, struct plan *plan, struct error *err)
 {
 	struct error reason = { 0 };
 	/* A study that is killed has a record of what was planned, and, once they are known, of the
@@ -327,9 +365,12 @@ static void conduct_free(struct conduct *conduct)
 int conduct_study(const struct conduct_order *order, struct conduct_outcome *outcome,
 		  struct error *err)
 {
-	struct conduct conduct = {
-		.order = order, .study = order->study, .outcome = outcome, .csv = CSV_WRITER_NONE
-	};
+	struct conduct conduct = { .order = order,
+				   .study = order->study,
+				   .outcome = outcome,
+				   .csv = CSV_WRITER_NONE,
+				   .rounds = order->study->settings.rounds,
+				   .first_round_s = (double)NAN };
 	struct plan plan;
 	*outcome = (struct conduct_outcome){ .all_fine = true };
 	name_study(&conduct);

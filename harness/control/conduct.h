@@ -15,6 +15,8 @@ struct conduct_watch {
 			    void *context);
 	void (*run_ended)(const struct result *row, void *context);
 	void (*note)(const char *text, void *context); /* what no row tells */
+	/* More rounds than were planned, since the first took so little. */
+	void (*more_rounds)(uint64_t rounds, double first_round_s, void *context);
 	void *context;
 };
 

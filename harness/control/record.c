@@ -1,5 +1,6 @@
 #include "harness/control/record.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +10,10 @@
 #include "harness/protocol/message.h"
 #include "harness/protocol/option_object.h"
 
-/* JSON holds UTF-8 only: other bytes are shown escaped. The caller frees. */
-static char *shown_text(const char *string)
-{
-	size_t size = 4 * strlen(string) + 1;
-	char *shown = malloc(size);
-	if (!shown)
-		abort();
-	text_escape_terminal(shown, size, string);
-	return shown;
-}
-
+/* JSON holds UTF-8 only: other bytes are shown escaped. */
 static json_t *text_value(const char *string)
 {
-	AUTO_FREE char *shown = shown_text(string);
+	AUTO_FREE char *shown = text_shown(string, SIZE_MAX);
 	return json_string(shown);
 }
 
@@ -43,10 +34,13 @@ static void add_section(json_t *configuration, const char *section, const struct
 	}
 }
 
-static json_t *configuration_of(const struct study *study)
+static json_t *configuration_of(const struct record *record)
 {
+	const struct study *study = record->study;
 	json_t *configuration = message_object();
-	add_section(configuration, "study", study_settings_options, &study->settings);
+	struct study_settings settings = study->settings;
+	settings.rounds = record->rounds;
+	add_section(configuration, "study", study_settings_options, &settings);
 	add_section(configuration, "ssh", study_ssh_options, &study->ssh);
 	add_section(configuration, "hosts", study_hosts_options, &study->hosts);
 	add_section(configuration, "dataset", study_place_options, &study->place);
@@ -94,7 +88,7 @@ static json_t *versions_of(json_t *probes)
 	json_object_foreach(probes, name, probe)
 	{
 		AUTO_TEXT version = { 0 };
-		AUTO_FREE char *shown = shown_text(name);
+		AUTO_FREE char *shown = text_shown(name, SIZE_MAX);
 		const json_t *error = json_object_get(probe, "error");
 		text_addf(&version, "%s%s", error ? "unavailable: " : "",
 			  error ? message_text(error, "message")
@@ -177,23 +171,35 @@ static void put_seed(const struct study *study, json_t *root)
 	put_text(root, "seed", text_string(&seed));
 }
 
+/* Those that were made, and why, where the user set none. */
+static void put_rounds(const struct record *record, json_t *root)
+{
+	message_put_whole(root, "rounds", (int64_t)record->rounds);
+	if (isnan(record->first_round_s))
+		return;
+	AUTO_TEXT why = { 0 };
+	text_addf(&why, "not set; the first round took %.1f s", record->first_round_s);
+	put_text(root, "rounds_why", text_string(&why));
+}
+
 static json_t *build(const struct record *record)
 {
 	const struct study *study = record->study;
-	const char *title = study->settings.title;
 	json_t *root = message_object();
 	json_t *cases = message_list();
 	for (size_t i = 0; i < study->cases_count; i++)
 		message_append(cases, case_of(&study->cases[i], &record->commands[i]));
 	message_put_whole(root, "schema", 1);
 	put_text(root, "study_id", record->study_id);
-	put_text(root, "title", title[0] ? title : study->name);
+	put_text(root, "title", study->title);
 	put_text(root, "created_utc", record->created_utc);
 	put_text(root, "linefill_version", LINEFILL_VERSION);
 	message_put(root, "command_line", arguments_of(record->arguments));
 	put_seed(study, root);
-	message_put_whole(root, "rounds", (int64_t)study->settings.rounds);
-	message_put(root, "configuration", configuration_of(study));
+	put_rounds(record, root);
+	if (study->baseline)
+		put_text(root, "baseline", study->baseline);
+	message_put(root, "configuration", configuration_of(record));
 	put_ends(record, root);
 	message_put(root, "dataset", dataset_of(study, &record->pair->dataset));
 	message_put(root, "cases", cases);

@@ -16,6 +16,8 @@ struct record {
 	const struct pair *pair;
 	json_t *const *probes;       /* by side; NULL entries while unknown */
 	const struct text *commands; /* one a case; may be empty */
+	uint64_t rounds;             /* those that are made */
+	double first_round_s;        /* what they follow from where the user set none; else NAN */
 };
 
 /* Writes FOLDER/study.json, replacing an earlier one at once. */

@@ -6,6 +6,13 @@
 
 #include "harness/study/study.h"
 
+/* Where the user sets no rounds: PLAN_ROUNDS_SHORT of them when the first takes less than
+ * PLAN_SHORT_ROUND_S, its runs and their verification together. (PLAN_ROUNDS is in study.h.) */
+#define PLAN_ROUNDS_SHORT  10
+#define PLAN_SHORT_ROUND_S 10.0
+/* How many rounds there shall be once the first took so long. */
+uint64_t plan_rounds_after(const struct study *study, double first_round_s);
+
 struct plan_run {
 	size_t item; /* index into study->cases */
 	int round;   /* from 1 */
@@ -18,6 +25,8 @@ struct plan {
 };
 
 void plan_build(struct plan *plan, const struct study *study);
+/* Adds rounds up to so many, as plan_build would have made them. */
+void plan_extend(struct plan *plan, const struct study *study, uint64_t rounds);
 void plan_free(struct plan *plan);
 
 /* A guess before anything is measured: every byte is copied at PLAN_COPY_BPS and read back at

@@ -9,10 +9,12 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/study/study_cases.h"
+#include "harness/study/study_choice.h"
 #include "harness/study/study_ciphers.h"
 #include "harness/study/study_input.h"
 #include "harness/study/study_names.h"
 #include "harness/study/study_orders.h"
+#include "harness/study/study_title.h"
 #include "transports/catalog.h"
 
 #define DEFAULT_DATASET "linux-repo:bytes=256MiB"
@@ -32,10 +34,16 @@ const struct option_def study_settings_options[] = {
 	{ .name = "rounds",
 	  .type = OPTION_COUNT,
 	  SETTING(rounds),
-	  .fallback = "3",
+	  .fallback = PLAN_ROUNDS,
 	  .min = 1,
 	  .max = 1000,
-	  .help = "runs of every case; below 6 no interval is given" },
+	  .help = "runs of every case; where it is not set, 10 if the first round of all cases "
+		  "takes less than 10 s; differences are named from 4" },
+	{ .name = "baseline",
+	  .type = OPTION_TEXT,
+	  SETTING(baseline),
+	  .fallback = "",
+	  .help = "the case that is held against each other; the fastest if missing" },
 	{ .name = "seed",
 	  .type = OPTION_COUNT,
 	  SETTING(seed),
@@ -128,14 +136,6 @@ const struct option_def study_place_options[] = {
 	{ 0 },
 };
 
-static char *copy(const char *string)
-{
-	char *copied = strdup(string);
-	if (!copied)
-		abort();
-	return copied;
-}
-
 /* ---- sections with a table of their own ---- */
 
 static int read_section(const struct study_input *input, const char *section,
@@ -217,7 +217,7 @@ static int read_dataset(struct study *study, const struct study_input *input, st
 	AUTO_TEXT text = { 0 };
 	option_format(dataset->options, study->dataset_options, false, &options);
 	text_addf(&text, "%s%s%s", dataset->name, options.length ? ":" : "", text_string(&options));
-	study->dataset_text = text_take(&text);
+	study->dataset_text = text_shown(text_string(&text), SIZE_MAX);
 	text_copy(study->place.recipe, sizeof(study->place.recipe), dataset->name);
 	if (dataset->plan(study->dataset_options, &study->dataset_estimate, err) < 0)
 		return error_wrap(err, "dataset %s", dataset->name);
@@ -242,18 +242,6 @@ static int read_all(struct study *study, struct study_input *input, struct error
 		if (input->sections[i].title && study_read_case(study, input, i, err) < 0)
 			return -1;
 	return study_tell_labels_apart(study, err) < 0 ? -1 : study_check_rows(study, err);
-}
-
-static void name_study(struct study *study, const char *file)
-{
-	AUTO_FREE char *name = copy(file                 ? file
-				    : study->cases_count ? study->cases[0].transport_name
-							 : "study");
-	char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-	char *dot = strrchr(base, '.');
-	if (dot && dot > base && strcmp(dot, ".ini") == 0)
-		*dot = '\0';
-	study->name = copy(base);
 }
 
 /* Both ends are on this host, so what cannot work can be said before anything is made. */
@@ -291,6 +279,12 @@ static int check_together(const struct study *study, struct error *err)
 	return 0;
 }
 
+static void set_names(struct study *study, const char *file)
+{
+	study->name = study_make_name(study, file);
+	study->title = study_make_title(study, file);
+}
+
 int study_load(struct study *study, const struct study_request *request, struct error *err)
 {
 	*study = (struct study){ 0 };
@@ -304,11 +298,14 @@ int study_load(struct study *study, const struct study_request *request, struct 
 		outcome = study_check_ciphers(&input, err);
 	if (outcome == 0 && request->only && request->only[0])
 		outcome = study_keep_only(study, &input, request->only, err);
+	if (outcome == 0)
+		outcome = study_settle_baseline(study, &input, err);
+	study->rounds_set = study_input_find(&input, "study", "rounds") != NULL;
 	study_input_free(&input);
 	if (outcome == 0)
 		outcome = check_together(study, err);
 	if (outcome == 0)
-		name_study(study, request->file);
+		set_names(study, request->file);
 	else
 		study_free(study);
 	return outcome;
@@ -322,6 +319,8 @@ int study_parse(struct study *study, const char *path, const char *text, size_t 
 	int outcome = study_input_add_text(&input, path, text, count, err);
 	if (outcome == 0)
 		outcome = read_all(study, &input, err);
+	if (outcome == 0)
+		outcome = study_settle_baseline(study, &input, err);
 	study_input_free(&input);
 	if (outcome < 0)
 		study_free(study);
@@ -336,5 +335,7 @@ void study_free(struct study *study)
 	free(study->dataset_options);
 	free(study->dataset_text);
 	free(study->name);
+	free(study->title);
+	free(study->baseline);
 	*study = (struct study){ 0 };
 }

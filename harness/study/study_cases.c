@@ -175,7 +175,7 @@ static void name_case(const struct draft *draft, char *const *chosen, struct stu
 			  chosen[i]);
 	}
 	item->name = text_take(&name);
-	item->factors = text_take(&factors);
+	item->factors = text_shown(text_string(&factors), SIZE_MAX);
 }
 
 /* The setting that gave the label; NULL: none did. */
@@ -220,7 +220,7 @@ static int make_case(struct study *study, const struct draft *draft, char *const
 	AUTO_TEXT options = { 0 };
 	if (draft->transport)
 		option_format(draft->transport->options, item->options, false, &options);
-	item->options_text = text_take(&options);
+	item->options_text = text_shown(text_string(&options), SIZE_MAX);
 	item->instances = common.instances;
 	if (study_settle_name(study, item, draft->numbered, err) < 0)
 		return error_wrap(err, "%s", draft->where);
@@ -264,12 +264,6 @@ int study_read_case(struct study *study, const struct study_input *input, size_t
 	return expand(study, &draft, 0, chosen, err);
 }
 
-static const char *case_name_at(const void *context, size_t i)
-{
-	const struct study *study = context;
-	return i < study->cases_count ? study->cases[i].name : NULL;
-}
-
 void study_free_case(struct study_case *item)
 {
 	free(item->name);
@@ -286,68 +280,4 @@ const char *study_case_title(const struct study_case *item)
 {
 	const char *title = item->section + strcspn(item->section, " ");
 	return title + strspn(title, " ");
-}
-
-/* A swept case is meant by its whole name, by the name before the sweep, or by its section. */
-static bool case_matches(const struct study_case *item, const char *wanted)
-{
-	size_t length = strlen(wanted);
-	return strcmp(item->name, wanted) == 0 || strcmp(study_case_title(item), wanted) == 0 ||
-	       (item->factors[0] && strncmp(item->name, wanted, length) == 0 &&
-		item->name[length] == ' ');
-}
-
-/* What the command line says of a case that --case leaves out would be said for nothing. */
-static int check_left_out(const struct study *study, const struct study_input *input,
-			  const bool *kept, struct error *err)
-{
-	for (size_t i = 0; i < input->count; i++) {
-		const struct study_setting *setting = &input->settings[i];
-		const struct study_case *item = NULL;
-		bool used = false;
-		for (size_t j = 0; j < study->cases_count; j++) {
-			if (strcmp(study->cases[j].section, setting->section) != 0)
-				continue;
-			item = &study->cases[j];
-			used |= kept[j];
-		}
-		if (setting->ordered && item && !used)
-			return error_set(
-				err, ERROR_CONFIG, 0,
-				"--case leaves '%s' out, which %s is for: add --case '%s', "
-				"or drop the other",
-				study_case_title(item), setting->where, study_case_title(item));
-	}
-	return 0;
-}
-
-int study_keep_only(struct study *study, const struct study_input *input, const char *const *only,
-		    struct error *err)
-{
-	AUTO_FREE bool *kept = calloc(study->cases_count + 1, sizeof(*kept));
-	if (!kept)
-		abort();
-	for (; *only; only++) {
-		bool found = false;
-		for (size_t i = 0; i < study->cases_count; i++)
-			if (case_matches(&study->cases[i], *only))
-				found = kept[i] = true;
-		if (found)
-			continue;
-		const char *near = text_nearest(*only, case_name_at, study);
-		return error_set(err, ERROR_CONFIG, 0, "--case: there is no case '%s'%s%s%s", *only,
-				 near ? ": did you mean '" : "", near ? near : "",
-				 near ? "'?" : "");
-	}
-	if (check_left_out(study, input, kept, err) < 0)
-		return -1;
-	size_t count = 0;
-	for (size_t i = 0; i < study->cases_count; i++) {
-		if (kept[i])
-			study->cases[count++] = study->cases[i];
-		else
-			study_free_case(&study->cases[i]);
-	}
-	study->cases_count = count;
-	return 0;
 }

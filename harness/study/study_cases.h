@@ -10,9 +10,6 @@
 /* Adds the cases that one section makes. */
 int study_read_case(struct study *study, const struct study_input *input, size_t section,
 		    struct error *err) MUST_CHECK;
-/* Drops all cases but those named. The input tells what the command line has for the others. */
-int study_keep_only(struct study *study, const struct study_input *input, const char *const *only,
-		    struct error *err) MUST_CHECK;
 void study_free_case(struct study_case *item);
 
 #endif

@@ -244,13 +244,68 @@ static void table_is_printed(void **state)
 	ASSERT_LACKS(bench->error, "\033");
 }
 
+static void assert_utf8(const struct bench *bench, const char *name)
+{
+	AUTO_FREE char *text = bench_read_out(bench, name);
+	for (const char *s = text; *s;) {
+		size_t length = *s == '\n' || *s == '\t' ? 1 : text_utf8_length(s);
+		if (length == 0)
+			fail_msg("%s: byte 0x%02x after '%.*s'", name, (unsigned char)*s,
+				 (int)(s - text > 40 ? 40 : s - text),
+				 s - (s - text > 40 ? 40 : s - text));
+		s += length;
+	}
+}
+
+/* A byte that is not UTF-8, or drives terminals, is \xNN in every file, and the runs are made. */
+static void odd_bytes_are_escaped(void **state)
+{
+	static const char *const made[] = { "runs.csv",
+					    "summary.csv",
+					    "study.json",
+					    "report.html",
+					    "charts/throughput-cpu.csv",
+					    "charts/throughput-cpu.gp",
+					    "charts/throughput-cpu.svg" };
+	struct bench *bench = *state;
+	char dataset[256];
+	bench_add_file(bench, "d\xff\nx/f\xfe", "some bytes");
+	snprintf(dataset, sizeof(dataset), "directory:path=%s/d\xff\nx", bench->files);
+	PROGRAM_STUDY(bench, "-t", "tcp:label=a\xff,instances=1", "-t", "null:fail=send",
+		      "--dataset", dataset, "--rounds", "1", "--set", "study.title=t\xfe \x1b[1m",
+		      "--set", "study.baseline=tcp:instances=1");
+	ASSERT_EXIT(bench, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		assert_utf8(bench, made[i]);
+	const struct result *row = bench_row(bench, "tcp:instances=1", 1);
+	assert_string_equal(row->label, "a\\xff");
+	ASSERT_HOLDS(row->dataset, "/d\\xff\\x0ax");
+	ASSERT_HOLDS(bench->output, "a\\xff");
+	ASSERT_LACKS(bench->output, "\xff");
+	ASSERT_LACKS(bench->error, "\xff");
+	AUTO_FREE char *page = bench_read_out(bench, "report.html");
+	ASSERT_HOLDS(page, "<h1>t\\xfe \\x1b[1m</h1>");
+	AUTO_FREE char *text = bench_read_out(bench, "study.json");
+	json_t *study = json_loads(text, 0, NULL);
+	assert_non_null(study);
+	json_decref(study);
+	/* A folder for the data is seen by remote shells: it is refused before anything is made. */
+	snprintf(dataset, sizeof(dataset), "dataset.target=%s/d\xff\nx", bench->files);
+	PROGRAM_RUN(bench, "run", "-t", "tcp", "--set", dataset, "--out", "never");
+	ASSERT_EXIT(bench, 2);
+	ASSERT_LACKS(bench->error, "\xff");
+	ASSERT_HOLDS(bench->error, "x: ram, or an absolute path of letters");
+	assert_false(bench_has(bench, "files/never"));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		BENCH_TEST(columns_are_in_order),    BENCH_TEST(study_record_is_complete),
 		BENCH_TEST(report_stands_alone),     BENCH_TEST(pictures_are_drawn),
 		BENCH_TEST(report_makes_them_again), BENCH_TEST(report_of_a_part),
-		BENCH_TEST(table_is_printed),        BENCH_TEST(missing_runs_are_told),
+		BENCH_TEST(odd_bytes_are_escaped),   BENCH_TEST(table_is_printed),
+		BENCH_TEST(missing_runs_are_told),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

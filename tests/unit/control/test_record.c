@@ -1,3 +1,4 @@
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +71,9 @@ static void test_a_plan(void **state)
 				       .arguments = arguments,
 				       .pair = &pair,
 				       .probes = probes,
-				       .commands = commands };
+				       .commands = commands,
+				       .rounds = 3,
+				       .first_round_s = NAN };
 	if (record_write(&record, ".", &err) < 0)
 		fail_msg("%s", err.message);
 	json_t *json = read_back();
@@ -127,10 +130,16 @@ static void test_what_was_found(void **state)
 				       .created_utc = "now",
 				       .pair = &pair,
 				       .probes = probes,
-				       .commands = commands };
+				       .commands = commands,
+				       .rounds = 10,
+				       .first_round_s = 1.26 };
 	if (record_write(&record, ".", &err) < 0)
 		fail_msg("%s", err.message);
 	json_t *json = read_back();
+	/* The rounds that were made, and why. */
+	assert_int_equal(json_integer_value(at(json, "rounds", NULL)), 10);
+	assert_text(at(json, "configuration", "study.rounds"), "10");
+	assert_text(at(json, "rounds_why", NULL), "not set; the first round took 1.3 s");
 	const json_t *sink = at(json, "hosts", "sink");
 	assert_text(at(sink, "hostname", NULL), "h\\xff");
 	assert_int_equal(json_integer_value(at(sink, "cpus", NULL)), 2);
@@ -163,7 +172,9 @@ static void test_a_folder_that_is_none(void **state)
 				       .created_utc = "now",
 				       .pair = &pair,
 				       .probes = probes,
-				       .commands = commands };
+				       .commands = commands,
+				       .rounds = 3,
+				       .first_round_s = NAN };
 	assert_int_equal(record_write(&record, "none", &err), -1);
 	assert_int_equal(err.kind, ERROR_SYSTEM);
 	assert_non_null(strstr(err.message, "none/"));

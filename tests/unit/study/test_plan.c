@@ -1,5 +1,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -120,12 +121,59 @@ static void test_estimate(void **state)
 	assert_true(plan_estimate_s(&plan, 0) == 10 * PLAN_RUN_S);
 }
 
+/* Short rounds are made more often, where the user did not say how many. */
+static void test_rounds_after(void **state)
+{
+	(void)state;
+	static const struct {
+		bool set;
+		uint64_t rounds;
+		double first_s;
+		uint64_t after;
+	} cases[] = {
+		{ false, 5, 0.1, 10 },  { false, 5, 9.99, 10 }, { false, 5, 10, 5 },
+		{ false, 5, 3600, 5 },  { true, 5, 0.1, 5 },    { true, 1, 0.1, 1 },
+		{ false, 12, 0.1, 12 },
+	};
+	struct study_case one[1] = { 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct study study = study_of(one, 1, cases[i].rounds, 1);
+		study.rounds_set = cases[i].set;
+		assert_int_equal(plan_rounds_after(&study, cases[i].first_s), cases[i].after);
+	}
+}
+
+/* The rounds that come later are those that a longer plan would have had. */
+static void test_extend(void **state)
+{
+	(void)state;
+	struct study_case cases[7] = { 0 };
+	struct study study = study_of(cases, 7, 5, 3);
+	struct study longer = study_of(cases, 7, 10, 3);
+	struct plan plan;
+	struct plan whole;
+	plan_build(&plan, &study);
+	plan_build(&whole, &longer);
+	assert_int_equal(plan.count, 35);
+	plan_extend(&plan, &study, 10);
+	assert_int_equal(plan.count, whole.count);
+	for (size_t i = 0; i < plan.count; i++) {
+		assert_int_equal(plan.runs[i].item, whole.runs[i].item);
+		assert_int_equal(plan.runs[i].round, whole.runs[i].round);
+	}
+	plan_extend(&plan, &study, 4);
+	assert_int_equal(plan.count, whole.count);
+	plan_free(&plan);
+	plan_free(&whole);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks),      cmocka_unit_test(test_order),
 		cmocka_unit_test(test_first_place), cmocka_unit_test(test_nothing_to_do),
-		cmocka_unit_test(test_estimate),
+		cmocka_unit_test(test_estimate),    cmocka_unit_test(test_rounds_after),
+		cmocka_unit_test(test_extend),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void test_defaults(void **state)
 	load_well(&study, NULL, (struct study_request){ .transports = only_tcp });
 	assert_string_equal(study.name, "tcp");
 	assert_string_equal(study.settings.title, "");
-	assert_int_equal(study.settings.rounds, 3);
+	assert_int_equal(study.settings.rounds, 5);
 	assert_int_equal(study.settings.seed, 1);
 	assert_int_equal(study.settings.durability, DURABILITY_NONE);
 	assert_int_equal(study.settings.cache, CACHE_WARM);
@@ -358,7 +358,7 @@ static void test_transports_of_the_command_line(void **state)
 		const char *const *transports;
 		const char *cases, *name, *label;
 	} cases[] = {
-		{ TRANSPORTS("tcp", "scp"), "tcp[]; scp[]", "tcp", "tcp" },
+		{ TRANSPORTS("tcp", "scp"), "tcp[]; scp[]", "tcp-scp", "tcp" },
 		{ TRANSPORTS("multi:streams=2"), "multi:streams=2[streams=2]", "multi",
 		  "multi:streams=2" },
 		{ TRANSPORTS("multi:streams=2,block=1MiB,instances=3"),
