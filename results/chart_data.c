@@ -42,6 +42,7 @@ static void short_label(const struct summary_case *one, struct text *out)
 		strcat(shown, "\xe2\x80\xa6");
 	}
 	text_add(out, text_trim(shown));
+	text_add(out, one->moved_less ? " (less moved)" : "");
 }
 
 /* Breaks at blanks so that no line is longer than wrap letters; returns the lines, or 0 when a word
@@ -200,7 +201,7 @@ static void add_label(const struct summary_case *one, const struct chart_layout 
 static void add_case(const struct summary_case *one, double x, const struct chart_layout *layout,
 		     struct text *out)
 {
-	static const char *const items[] = { "copy", "ceiling", "none" };
+	static const char *const items[] = { "copy", "ceiling", "copy", "none" };
 	AUTO_TEXT name = { 0 };
 	AUTO_TEXT label = { 0 };
 	AUTO_TEXT note = { 0 };

@@ -122,6 +122,7 @@ static void add_warnings(const struct report *report, struct text *out)
 	verdict_disagreements(report->summary, &lines);
 	verdict_far_runs(report->summary, &lines);
 	noise_lines(report->summary, &lines);
+	verdict_moved(report->summary, &lines);
 	add_lines(&lines, out);
 }
 
@@ -157,7 +158,9 @@ void report_chart_words(const struct report *report, struct text *out)
 			continue;
 		}
 		text_addf(out, " %s%s", summary_rate_text(one->median.goodput_bps, rate),
-			  one->kind == CASE_CEILING ? " (ceiling)" : "");
+			  one->kind == CASE_CEILING ? " (ceiling)"
+			  : one->moved_less         ? " (less moved)"
+						    : "");
 		if (isfinite(one->median.cpu_sink_host_pct))
 			text_addf(out, ", sink host CPU %.0f %%", one->median.cpu_sink_host_pct);
 	}

@@ -83,7 +83,8 @@ static void case_row(const struct report *report, const struct summary_case *one
 	html_element(out, "th scope=\"row\"", summary_label(one));
 	rate_cells(one, out);
 	cost_cells(report, one, out);
-	html_element(out, "td", summary_compared(one) ? "yes" : "count");
+	html_elementf(out, "td", "%s%s", summary_compared(one) ? "yes" : "count",
+		      one->moved_less ? ", less moved" : "");
 	html_elementf(out, one->counted_size < one->runs ? "td class=\"n bad\"" : NUMBER,
 		      "%zu of %zu", one->counted_size, one->runs);
 	text_add(out, "</tr>\n");
@@ -104,18 +105,16 @@ void report_ranking(const struct report *report, struct text *out)
 			      "source and sink is approximate.</p>\n");
 }
 
-void report_ceilings(const struct report *report, struct text *out)
+/* A table of those of one kind, under its heading. */
+static void unranked(const struct report *report, enum case_kind kind, const char *heading,
+		     struct text *out)
 {
 	bool any = false;
 	for (size_t i = 0; i < report->summary->count; i++) {
-		if (report->summary->cases[i].kind != CASE_CEILING)
+		if (report->summary->cases[i].kind != kind)
 			continue;
 		if (!any) {
-			text_add(out, "<h2>Ceilings</h2>\n<p>These runs moved bytes from memory to "
-				      "memory and counted them at the sink, without a copy that "
-				      "could be compared, or are linefill's test of itself "
-				      "(null). They bound what this path can carry and are not "
-				      "ranked.</p>\n");
+			text_add(out, heading);
 			table_head(report, NULL, out);
 		}
 		any = true;
@@ -123,6 +122,23 @@ void report_ceilings(const struct report *report, struct text *out)
 	}
 	if (any)
 		html_table_end(out);
+}
+
+void report_ceilings(const struct report *report, struct text *out)
+{
+	unranked(
+		report, CASE_PART,
+		"<h2>Less moved</h2>\n<p>These copies are right, but their payload has holes, which "
+		"did not travel, while the ranked cases sent them. Their rates count bytes that "
+		"never were on the line, and are not ranked.</p>\n",
+		out);
+	unranked(report, CASE_CEILING,
+		 "<h2>Ceilings</h2>\n<p>These runs moved bytes from memory to "
+		 "memory and counted them at the sink, without a copy that "
+		 "could be compared, or are linefill's test of itself "
+		 "(null). They bound what this path can carry and are not "
+		 "ranked.</p>\n",
+		 out);
 }
 
 static void failure_rows(const struct summary_case *one, struct text *out)

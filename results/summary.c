@@ -11,7 +11,7 @@
 /* A run that is nearer to its case's median than this is never called far from it. */
 #define FAR_FACTOR 1.1
 
-const char *const case_kind_names[] = { "ranked", "ceiling", "none", NULL };
+const char *const case_kind_names[] = { "ranked", "ceiling", "part", "none", NULL };
 const char *const spread_kind_names[] = { "none", "range", "interval", NULL };
 
 static void *new_array(size_t count, size_t size)
@@ -216,6 +216,7 @@ void summary_make(const struct results *results, struct summary *summary)
 		mark_far(one, values);
 		one->kind = kind_of(one);
 	}
+	summary_set_apart(summary);
 	summary_choose_pairs(summary, NULL, false);
 }
 

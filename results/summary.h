@@ -22,9 +22,11 @@ enum case_kind {
 	CASE_RANKED,
 	CASE_CEILING, /* bytes were counted, no copy was made, or it never saw the line: an upper
 			 bound, not a rival */
+	CASE_PART,    /* a copy that is right, but not all of its payload travelled, while that of
+			 others did */
 	CASE_NO_RATE, /* no run that counts; see first_of */
 };
-extern const char *const case_kind_names[];   /* ranked, ceiling, none; ends with NULL */
+extern const char *const case_kind_names[];   /* ranked, ceiling, part, none; ends with NULL */
 extern const char *const spread_kind_names[]; /* none, range, interval; ends with NULL */
 
 /* Medians over the runs that count; NAN where no run knows the value. */
@@ -47,7 +49,9 @@ struct summary_case {
 	size_t by_status[STATUS_COUNT];
 	size_t missing; /* planned runs without a row; see summary_expect */
 	enum case_kind kind;
-	size_t rank; /* from 1, the fastest; 0 unless CASE_RANKED */
+	bool moved_less; /* in some run that counts less than the payload travelled: holes did not
+			  */
+	size_t rank;     /* from 1, the fastest; 0 unless CASE_RANKED */
 	struct case_medians median;
 	enum spread_kind spread;
 	double goodput_low_bps, goodput_high_bps; /* the spread */
@@ -86,6 +90,15 @@ void summary_free(struct summary *summary);
 
 /* The case's label, or its name where it has none. */
 const char *summary_label(const struct summary_case *one);
+/* Sets apart, as CASE_PART, what did not send holes from what did; see moved_less. */
+void summary_set_apart(struct summary *summary);
+/* What was sent of the payload, where that is known; else what lies at the sink. */
+int64_t summary_moved_bytes(const struct result *row);
+/* The bytes are known, and less than 99 % of the payload: what lies at the end of blocks is no
+ * matter. */
+bool summary_is_less(int64_t bytes, const struct result *row);
+/* The run that counts in which least of the payload was moved, or NULL where all moved all. */
+const struct result *summary_least_moved(const struct summary_case *one);
 /* Every run that counts was compared with the original. */
 bool summary_compared(const struct summary_case *one);
 /* A row that gives rates: ok, verified, with a rate. */

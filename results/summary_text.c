@@ -186,7 +186,8 @@ static void add_table_row(struct grid *grid, const struct summary_case *one)
 	grid_add(grid, summary_number_text(median->cpu_sink_host_pct, 0, number));
 	grid_add(grid, summary_number_text(median->cpu_source_s_per_gib, 2, number));
 	grid_add(grid, summary_number_text(median->cpu_sink_s_per_gib, 2, number));
-	grid_add(grid, one->kind == CASE_CEILING ? "ceiling" : verified_text(one));
+	grid_addf(grid, "%s%s", one->kind == CASE_CEILING ? "ceiling" : verified_text(one),
+		  one->moved_less ? ", less moved" : "");
 	grid_addf(grid, "%zu/%zu", one->counted_size, one->runs);
 }
 
@@ -272,6 +273,9 @@ void summary_table(const struct summary *summary, struct text *out)
 	size_t heads = grid.count;
 	for (size_t i = 0; i < summary->ranked_size; i++)
 		add_table_row(&grid, &summary->cases[summary->ranked[i]]);
+	for (size_t i = 0; i < summary->count; i++)
+		if (summary->cases[i].kind == CASE_PART)
+			add_table_row(&grid, &summary->cases[i]);
 	for (size_t i = 0; i < summary->count; i++)
 		if (summary->cases[i].kind == CASE_CEILING)
 			add_table_row(&grid, &summary->cases[i]);

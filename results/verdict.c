@@ -264,6 +264,7 @@ void verdict_add(const struct summary *summary, struct text *out)
 	verdict_disagreements(summary, &lines);
 	verdict_far_runs(summary, &lines);
 	noise_lines(summary, &lines);
+	verdict_moved(summary, &lines);
 	if (lines.length)
 		text_addf(out, "\n%s", text_string(&lines));
 }

@@ -38,6 +38,8 @@ void verdict_baseline_lost(const struct summary *summary, struct text *out);
 void verdict_disagreements(const struct summary *summary, struct text *out);
 /* A line each for runs that are far from the rest of their case. */
 void verdict_far_runs(const struct summary *summary, struct text *out);
+/* A line where the payload has holes. */
+void verdict_moved(const struct summary *summary, struct text *out);
 /* For a terminal: who is fastest and by how much, then the lines above. Nothing where there is
  * nothing to say. */
 void verdict_add(const struct summary *summary, struct text *out);

@@ -81,6 +81,7 @@ static json_t *describe_manifest(const struct manifest *manifest, off_t file_byt
 	message_put_whole(object, "links", (int64_t)manifest->links);
 	message_put_whole(object, "bytes", (int64_t)manifest->bytes);
 	message_put_whole(object, "entries", (int64_t)manifest->count);
+	message_put_whole(object, "hole_bytes", (int64_t)manifest->hole_bytes);
 	message_put_flag(object, "empty_folders", manifest->empty_folders);
 	message_put_flag(object, "odd_names", manifest->odd_names);
 	message_put_text(object, "digest", digest);

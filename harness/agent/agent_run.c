@@ -300,6 +300,7 @@ static void describe_result(const struct half_result *result, json_t *reply)
 	}
 	message_put_whole(reply, "counted_bytes", (int64_t)result->counted_bytes);
 	message_put_whole(reply, "progress_bytes", (int64_t)result->progress_bytes);
+	message_put_whole(reply, "unsent_bytes", (int64_t)result->unsent_bytes);
 	if (result->io_calls > 0)
 		message_put_whole(reply, "io_calls", (int64_t)result->io_calls);
 	message_put_whole(reply, "streams", result->streams);

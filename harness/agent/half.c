@@ -422,6 +422,7 @@ static void add_worker(const struct half *half, size_t i, int64_t go_ns, struct 
 	const struct xfer_progress *progress = &half->progress[i];
 	result->usage = usage_sum(result->usage, worker->usage);
 	result->progress_bytes += progress->bytes;
+	result->unsent_bytes += progress->unsent_bytes;
 	result->counted_bytes += worker->report.counted_bytes;
 	result->io_calls += worker->report.io_calls;
 	result->streams += worker->report.streams;

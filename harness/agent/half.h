@@ -81,6 +81,7 @@ struct half_result {
 	struct hostcpu_span host;
 	uint64_t progress_bytes; /* moved by our own code at this end, less what had to come again;
 				    0 is unknown, as where a program does it */
+	uint64_t unsent_bytes;   /* of them: never on the line, see xfer.h */
 	uint64_t counted_bytes;
 	uint64_t io_calls; /* 0 is unknown */
 	uint32_t streams;

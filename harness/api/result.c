@@ -140,6 +140,12 @@ const struct result_field result_fields[] = {
 	  "voluntary context switches at the sink" },
 	{ "csw_involuntary_sink", "", COUNT_AT(sink_counts.csw_involuntary),
 	  "involuntary context switches at the sink" },
+	{ "data_source_bytes", "bytes", COUNT_AT(data_source_bytes),
+	  "of the payload, what is not in holes at the source" },
+	{ "data_sink_bytes", "bytes", COUNT_AT(data_sink_bytes),
+	  "of the copy, what is not in holes and not a second name of a file" },
+	{ "line_bytes", "bytes", COUNT_AT(line_bytes),
+	  "of the payload, what was sent, before compression; transports of our own count it" },
 };
 const size_t result_fields_count = ARRAY_SIZE(result_fields);
 

@@ -69,6 +69,7 @@ struct result {
 	int64_t status;   /* enum result_status */
 	char error[512];
 	struct result_counts source_counts, sink_counts;
+	int64_t data_source_bytes, data_sink_bytes, line_bytes;
 };
 
 enum result_type {

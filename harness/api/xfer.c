@@ -16,6 +16,12 @@ void xfer_progress_add(struct xfer_progress *progress, uint64_t bytes)
 	atomic_fetch_add_explicit(&progress->bytes, bytes, memory_order_relaxed);
 }
 
+void xfer_progress_add_unsent(struct xfer_progress *progress, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&progress->unsent_bytes, bytes, memory_order_relaxed);
+	xfer_progress_add(progress, bytes);
+}
+
 struct io_limit xfer_limit(const struct xfer *xfer)
 {
 	return (struct io_limit){ .deadline_ns = xfer->deadline_ns, .cancel = xfer->cancel };

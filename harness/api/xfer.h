@@ -49,6 +49,8 @@ struct service {
  * read by the agent. */
 struct xfer_progress {
 	_Atomic uint64_t bytes; /* payload moved at this end so far */
+	_Atomic uint64_t
+		unsent_bytes; /* SINK: of them, what is right without having been sent: holes */
 	_Atomic uint64_t files;
 	_Atomic int64_t first_byte_ns; /* SINK: CLOCK_MONOTONIC when the first payload byte arrived;
 					  0 if not seen */
@@ -58,6 +60,8 @@ struct xfer_progress {
 void xfer_progress_mark(struct xfer_progress *progress);
 /* Counts payload; at a sink the first call also stamps first_byte_ns. Any thread. */
 void xfer_progress_add(struct xfer_progress *progress, uint64_t bytes);
+/* The same for payload that was not sent. */
+void xfer_progress_add_unsent(struct xfer_progress *progress, uint64_t bytes);
 
 /* What a module may find out and report for the row. Empty means unknown. */
 struct xfer_report {

@@ -191,6 +191,7 @@ static void take_manifest(const json_t *object, struct pair_dataset *dataset)
 		.folders = (uint64_t)message_whole(object, "folders"),
 		.links = (uint64_t)message_whole(object, "links"),
 		.bytes = (uint64_t)message_whole(object, "bytes"),
+		.hole_bytes = (uint64_t)message_whole(object, "hole_bytes"),
 		.empty_folders = message_flag(object, "empty_folders"),
 		.odd_names = message_flag(object, "odd_names"),
 	};

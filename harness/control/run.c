@@ -230,6 +230,9 @@ static int prove(const struct run *run, struct pair *pair, struct result *row,
 	if (peer_ask(sink, REQUEST_VERIFY, request, pair_pass_s(pair), cancel, err) < 0)
 		return -1;
 	row->payload_bytes = message_whole(sink->reply.json, "bytes");
+	row->data_sink_bytes = message_whole(sink->reply.json, "data_bytes");
+	row->data_source_bytes =
+		(int64_t)(pair->dataset.totals.bytes - pair->dataset.totals.hole_bytes);
 	row->verified = VERIFIED_YES;
 	return 0;
 }

@@ -157,6 +157,16 @@ static uint64_t planned_streams(const struct study_case *item)
 	return 1;
 }
 
+/* The sink knows what arrived; where a service does that end, the source what it sent. */
+static void fill_line(const json_t *source, const json_t *sink, struct result *row)
+{
+	const json_t *counts = message_whole(sink, "progress_bytes") > 0 ? sink : source;
+	int64_t moved = message_whole(counts, "progress_bytes");
+	int64_t unsent = message_whole(counts, "unsent_bytes");
+	if (moved > 0 && unsent <= moved)
+		row->line_bytes = moved - unsent;
+}
+
 static void fill_streams(const struct study_case *item, const json_t *driver, struct result *row)
 {
 	int64_t reported = message_whole(driver, "streams");
@@ -225,6 +235,7 @@ void run_row_measured(const struct run *run, struct pair *pair, struct result *r
 	fill_cpu(source, sink, row);
 	fill_counts(source, &row->source_counts);
 	fill_counts(sink, &row->sink_counts);
+	fill_line(source, sink, row);
 	fill_streams(run->item, drive, row);
 }
 

@@ -124,11 +124,17 @@ static const struct member dataset_question[] = {
 };
 
 static const struct member manifest_members[] = {
-	NEEDS("entries", WHOLE),        NEEDS("files", WHOLE),
-	NEEDS("folders", WHOLE),        NEEDS("links", WHOLE),
-	NEEDS("bytes", WHOLE),          NEEDS("empty_folders", FLAG),
-	NEEDS("odd_names", FLAG),       NEEDS("digest", TEXT),
-	NEEDS("manifest_bytes", WHOLE), END,
+	NEEDS("entries", WHOLE),
+	NEEDS("files", WHOLE),
+	NEEDS("folders", WHOLE),
+	NEEDS("links", WHOLE),
+	NEEDS("bytes", WHOLE),
+	NEEDS("empty_folders", FLAG),
+	NEEDS("odd_names", FLAG),
+	NEEDS("digest", TEXT),
+	NEEDS("manifest_bytes", WHOLE),
+	NEEDS("hole_bytes", WHOLE),
+	END,
 };
 
 /* Here and below, changed: the source is no longer what the manifest says, and in which way. */
@@ -284,6 +290,7 @@ static const struct member run_answer[] = {
 	MAY("maxrss_bytes", WHOLE),
 	NEEDS("counted_bytes", WHOLE),
 	NEEDS("progress_bytes", WHOLE),
+	NEEDS("unsent_bytes", WHOLE),
 	MAY("io_calls", WHOLE),
 	NEEDS("streams", WHOLE),
 	NEEDS("cipher", TEXT),

@@ -171,100 +171,6 @@ static void changed_file_is_noticed(void **state)
 	bench_check_clean(bench);
 }
 
-/* The copy is right, and the source is not any more: also where it is ours. */
-static void spoiled_dataset_is_noticed(void **state)
-{
-	struct bench *bench = *state;
-	bench_add_tool(bench, "vandal",
-		       "[tool]\nrun = %s copy {src} {dst} flip {src}/d00000/f00000003\n"
-		       "[preserve]\nmode =\n",
-		       FAULT_TOOL);
-	PROGRAM_STUDY(bench, "-t", "vandal", "-t", "null:bytes=1MiB", "--dataset", SMALL,
-		      "--rounds", "2");
-	ASSERT_EXIT(bench, 1);
-	for (int64_t round = 1; round <= 2; round++) {
-		ASSERT_ROW(bench_row(bench, "vandal", round), STATUS_INVALID);
-		ASSERT_HOLDS(bench_row(bench, "vandal", round)->error,
-			     "the source changed: 'd00000/f00000003' has other contents");
-		/* Who copies no file needs none. */
-		ASSERT_ROW(bench_row(bench, "null:bytes=1MiB", round), STATUS_OK);
-	}
-	bench_check_clean(bench);
-}
-
-/* What a tool does to its share it does to the source. */
-static void spoiled_share_is_noticed(void **state)
-{
-	struct bench *bench = *state;
-	bench_add_tool(bench, "vandal",
-		       "[tool]\nrun = %s copy {src} {dst} remove {src}/d*/f*\n"
-		       "[preserve]\nmode =\n",
-		       FAULT_TOOL);
-	PROGRAM_STUDY(bench, "-t", "vandal", "--set", "case vandal.instances=2", "--dataset", SMALL,
-		      "--rounds", "1");
-	ASSERT_EXIT(bench, 1);
-	ASSERT_ROW(bench_row(bench, "vandal", 1), STATUS_INVALID);
-	ASSERT_HOLDS(bench_row(bench, "vandal", 1)->error, "the source changed: 'd00000/f000000");
-	bench_check_clean(bench);
-}
-
-/* What merely looks touched is read again, and is as it was: two ways of cutting, which make hard
- * links of the source, are not taken for a change. */
-static void shares_are_no_change(void **state)
-{
-	struct bench *bench = *state;
-	PROGRAM_STUDY(bench, "-t", "tcp", "-t", "multi", "-t", "tls", "--set",
-		      "case tcp.instances=2", "--set", "case multi.instances=3", "--dataset", SMALL,
-		      "--rounds", "3");
-	ASSERT_EXIT(bench, 0);
-	bench_check_clean(bench);
-}
-
-/* A tool that moves its source's files makes no copy, though all that arrives is right. */
-static void moved_files_are_no_copy(void **state)
-{
-	struct bench *bench = *state;
-	bench_add_tool(bench, "mover", "[tool]\nrun = %s move {src}/* {dst}\n[preserve]\nmode =\n",
-		       FAULT_TOOL);
-	PROGRAM_STUDY(bench, "-t", "mover", "--dataset", SMALL, "--rounds", "1");
-	ASSERT_EXIT(bench, 1);
-	ASSERT_ROW(bench_row(bench, "mover", 1), STATUS_INVALID);
-	ASSERT_HOLDS(bench_row(bench, "mover", 1)->error,
-		     "the source changed: 'd00000' is missing");
-	bench_check_clean(bench);
-}
-
-static void no_copy(struct bench *bench, const char *does, const char *says)
-{
-	bench_add_tool(bench, "cheat", "[tool]\nrun = %s %s\n[preserve]\nmode =\n", FAULT_TOOL,
-		       does);
-	PROGRAM_STUDY(bench, "-t", "cheat", "-t", "tcp", "--dataset", SMALL, "--rounds", "2");
-	ASSERT_EXIT(bench, 1);
-	for (int64_t round = 1; round <= 2; round++) {
-		ASSERT_ROW(bench_row(bench, "cheat", round), STATUS_INTEGRITY);
-		ASSERT_HOLDS(bench_row(bench, "cheat", round)->error, says);
-		ASSERT_ROW(bench_row(bench, "tcp", round), STATUS_OK);
-	}
-	bench_check_clean(bench);
-}
-
-static void links_are_no_copy(void **state)
-{
-	no_copy(*state, "link {src} {dst}",
-		"not a copy: 'd00000/f00000000' is a hard link to a file outside the copy, and 9 "
-		"more are not new");
-}
-
-static void link_to_the_source_is_no_copy(void **state)
-{
-	no_copy(*state, "replace {src} {dst}", "not a copy: its folder is now a symbolic link");
-}
-
-static void mode_of_the_root_counts(void **state)
-{
-	no_copy(*state, "copy {src} {dst} close {dst}", "'.' has mode 0500 instead of 0700");
-}
-
 static void check_unreadable(struct bench *bench, const char *use)
 {
 	char dataset[200], path[200];
@@ -292,27 +198,6 @@ static void unreadable_file_is_named(void **state)
 static void unreadable_file_in_place_is_named(void **state)
 {
 	check_unreadable(*state, "place");
-}
-
-/* It became so between two runs: no tool can be blamed for what it may not read. */
-static void file_that_becomes_unreadable(void **state)
-{
-	struct bench *bench = *state;
-	char dataset[200];
-	bench_use_ordinary(bench);
-	add_tree(bench);
-	bench_add_tool(bench, "locker",
-		       "[tool]\nrun = %s copy {src} {dst} once %s/first shut {src}/b/two\n"
-		       "[preserve]\nmode =\ncontent =\n",
-		       FAULT_TOOL, bench->files);
-	snprintf(dataset, sizeof(dataset), "directory:use=copy,path=%s/tree", bench->files);
-	PROGRAM_STUDY(bench, "-t", "locker", "-t", "tcp", "--set", "study.preserve=content",
-		      "--dataset", dataset, "--rounds", "2");
-	ASSERT_EXIT(bench, 1);
-	ASSERT_ROW(bench_row(bench, "locker", 1), STATUS_INVALID);
-	ASSERT_HOLDS(bench_row(bench, "locker", 1)->error, "the source cannot be read: 'b/two'");
-	ASSERT_ROW(bench_row(bench, "tcp", 2), STATUS_INVALID);
-	bench_check_clean(bench);
 }
 
 static void special_file_is_named(void **state)
@@ -379,14 +264,6 @@ int main(int argc, char **argv)
 		BENCH_TEST(failed_copies_give_their_room_back),
 		BENCH_TEST(vanished_file_is_named),
 		BENCH_TEST(changed_file_is_noticed),
-		BENCH_TEST(spoiled_dataset_is_noticed),
-		BENCH_TEST(spoiled_share_is_noticed),
-		BENCH_TEST(shares_are_no_change),
-		BENCH_TEST(moved_files_are_no_copy),
-		BENCH_TEST(links_are_no_copy),
-		BENCH_TEST(link_to_the_source_is_no_copy),
-		BENCH_TEST(mode_of_the_root_counts),
-		BENCH_TEST(file_that_becomes_unreadable),
 		BENCH_TEST(unreadable_file_is_named),
 		BENCH_TEST(unreadable_file_in_place_is_named),
 		BENCH_TEST(special_file_is_named),

@@ -203,6 +203,7 @@ int ssh_receiver_open(struct ssh_receiver *receiver, const struct xfer *xfer, st
 static void copy_progress(const struct xfer_progress *from, struct xfer_progress *to)
 {
 	atomic_store(&to->bytes, atomic_load(&from->bytes));
+	atomic_store(&to->unsent_bytes, atomic_load(&from->unsent_bytes));
 	atomic_store(&to->files, atomic_load(&from->files));
 	atomic_store(&to->first_byte_ns, atomic_load(&from->first_byte_ns));
 }

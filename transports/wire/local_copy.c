@@ -42,7 +42,8 @@ static int copy_contents(struct copy *copy, struct source_file *from, int to, st
 		if (extent.data_bytes > 0 &&
 		    io_write_full(to, copy->buffer, extent.data_bytes, &limit, err) < 0)
 			return -1;
-		xfer_progress_add(copy->xfer->progress, extent.hole_bytes + extent.data_bytes);
+		xfer_progress_add_unsent(copy->xfer->progress,
+					 extent.hole_bytes + extent.data_bytes);
 	}
 	bool cut = from->end > 0 && take_flag(&copy->spoil.truncate);
 	if (ftruncate(to, (off_t)from->end - cut) < 0)

@@ -26,7 +26,8 @@ struct tree_reader {
 	uint64_t bytes, files;        /* of FILE records so far */
 	uint64_t complete;            /* files that were completed here */
 	uint64_t done;                /* FOLDER, LINK and FILE records taken to their end */
-	uint64_t counted;             /* of the current file: bytes counted as progress */
+	uint64_t counted, unsent;     /* of the current file: bytes counted as progress, and of
+					 them those that were not sent */
 	bool broken;                  /* the channel failed, or ended too early */
 	bool spliced;                 /* the last bytes did not come through the buffer */
 	struct wire_record record;    /* the current one, */

@@ -22,6 +22,13 @@ void tree_reader_count(struct tree_reader *reader, uint64_t bytes)
 	xfer_progress_add(reader->progress, bytes);
 }
 
+void tree_reader_count_unsent(struct tree_reader *reader, uint64_t bytes)
+{
+	reader->counted += bytes;
+	reader->unsent += bytes;
+	xfer_progress_add_unsent(reader->progress, bytes);
+}
+
 static int write_contents(struct tree_reader *reader, int fd, size_t bytes, uint64_t offset,
 			  struct error *err)
 {
@@ -118,7 +125,7 @@ static int take_extent(struct tree_reader *reader, int fd, uint64_t offset, stru
 		return take_packed(reader, fd, offset, err);
 	case WIRE_HOLE:
 		unit_coder_record(reader->coder, &reader->record);
-		tree_reader_count(reader, reader->record.size);
+		tree_reader_count_unsent(reader, reader->record.size);
 		return 0;
 	default:
 		return tree_reader_out_of_order(reader, err);

@@ -26,6 +26,7 @@ int tree_reader_out_of_order(const struct tree_reader *reader, struct error *err
 
 /* Bytes of the current file are here: progress. */
 void tree_reader_count(struct tree_reader *reader, uint64_t bytes);
+void tree_reader_count_unsent(struct tree_reader *reader, uint64_t bytes);
 /* DATA, PACKED and HOLE records until the part is whole. */
 int tree_reader_contents(struct tree_reader *reader, int fd, const struct split_part *part,
 			 struct error *err) MUST_CHECK;

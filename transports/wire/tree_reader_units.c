@@ -44,7 +44,9 @@ static int drop_unit(struct tree_reader *reader, int fd, const struct split_part
 		     struct error *err)
 {
 	atomic_fetch_sub_explicit(&reader->progress->bytes, reader->counted, memory_order_relaxed);
-	reader->counted = 0;
+	atomic_fetch_sub_explicit(&reader->progress->unsent_bytes, reader->unsent,
+				  memory_order_relaxed);
+	reader->counted = reader->unsent = 0;
 	if (!split)
 		return tree_sink_remove(&reader->sink, reader->path, err);
 	/* A hole that comes for this part must be one. */
@@ -96,7 +98,7 @@ static int take_offer(struct tree_reader *reader, const struct wire_record *file
 	if (opened < 0 || compare_contents(reader, fd, part, &same, err) < 0)
 		return -1;
 	if (same) {
-		tree_reader_count(reader, part->length);
+		tree_reader_count_unsent(reader, part->length);
 		return finish_unit(reader, fd, file, part, err);
 	}
 	if (drop_unit(reader, fd, part, split, err) < 0)
@@ -136,7 +138,7 @@ int tree_reader_file(struct tree_reader *reader, struct error *err)
 	const struct wire_record file = reader->record;
 	struct split_part part = { .path = reader->path, .file_size = file.size };
 	part.length = file.size;
-	reader->counted = 0;
+	reader->counted = reader->unsent = 0;
 	if (file.size > INT64_MAX)
 		return error_set(err, ERROR_PEER, 0, "the peer sent a file size out of range");
 	unit_coder_begin(reader->coder, &file, reader->path);

@@ -17,7 +17,10 @@ static json_t *reply(const char *members)
 	json_t *object = json_loads(members, 0, NULL);
 	message_put_text(object, "start_utc", "");
 	message_put_whole(object, "counted_bytes", 0);
-	message_put_whole(object, "progress_bytes", 0);
+	if (!json_object_get(object, "progress_bytes"))
+		message_put_whole(object, "progress_bytes", 0);
+	if (!json_object_get(object, "unsent_bytes"))
+		message_put_whole(object, "unsent_bytes", 0);
 	message_put_whole(object, "streams", 0);
 	message_put_text(object, "cipher", "");
 	message_put_text(object, "mac", "");
@@ -56,6 +59,36 @@ static void test_unknown_is_never_zero(void **state)
 		run_row_measured(&run, &pair, &row);
 		assert_int_equal(row.csw_voluntary, cases[i].voluntary);
 		assert_int_equal(row.csw_involuntary, cases[i].involuntary);
+		json_decref(pair.sides[XFER_SOURCE].peer.reply.json);
+		json_decref(pair.sides[XFER_SINK].peer.reply.json);
+	}
+}
+
+/* The sink's count, else the source's; a program's bytes nobody counts. */
+static void test_what_was_on_the_line(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *source, *sink;
+		int64_t line_bytes;
+	} cases[] = {
+		{ "{}", "{}", RESULT_UNKNOWN_COUNT },
+		{ "{\"progress_bytes\": 9}", "{\"progress_bytes\": 9, \"unsent_bytes\": 4}", 5 },
+		{ "{\"progress_bytes\": 9}", "{\"progress_bytes\": 9, \"unsent_bytes\": 9}", 0 },
+		{ "{\"progress_bytes\": 9}", "{}", 9 },
+		{ "{}", "{\"progress_bytes\": 7}", 7 },
+		{ "{}", "{\"progress_bytes\": 7, \"unsent_bytes\": 8}", RESULT_UNKNOWN_COUNT },
+	};
+	struct study_case item = { .name = (char[]){ "simple" }, .transport = &simple };
+	const struct run run = { .item = &item };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair pair = { 0 };
+		struct result row;
+		result_init(&row);
+		pair.sides[XFER_SOURCE].peer.reply.json = reply(cases[i].source);
+		pair.sides[XFER_SINK].peer.reply.json = reply(cases[i].sink);
+		run_row_measured(&run, &pair, &row);
+		assert_int_equal(row.line_bytes, cases[i].line_bytes);
 		json_decref(pair.sides[XFER_SOURCE].peer.reply.json);
 		json_decref(pair.sides[XFER_SINK].peer.reply.json);
 	}
@@ -148,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unknown_is_never_zero),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_what_was_on_the_line),
 		cmocka_unit_test(test_what_cannot_be),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
