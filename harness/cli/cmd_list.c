@@ -15,6 +15,7 @@
 #include "harness/cli/list_keys.h"
 #include "harness/cli/list_markdown.h"
 #include "harness/cli/progress.h"
+#include "harness/protocol/message.h"
 #include "harness/services/ciphers.h"
 #include "harness/study/studies.h"
 #include "harness/study/study.h"
@@ -75,21 +76,24 @@ static const struct argp argp = {
 
 static json_t *option_list(const struct option_def *defs)
 {
-	json_t *list = json_array();
-	for (const struct option_def *def = defs; def && def->name; def++)
-		json_array_append_new(list, json_pack("{s:s,s:s,s:s?,s:s}", "name", def->name,
-						      "default", def->fallback, "unit", def->unit,
-						      "help", def->help));
+	json_t *list = message_list();
+	for (const struct option_def *def = defs; def && def->name; def++) {
+		json_t *object = message_object();
+		message_put_shown(object, "name", def->name);
+		message_put_shown(object, "default", def->fallback);
+		message_put(object, "unit", def->unit ? message_shown(def->unit) : json_null());
+		message_put_shown(object, "help", def->help);
+		message_append(list, object);
+	}
 	return list;
 }
 
 static json_t *cap_list(uint32_t caps)
 {
-	json_t *list = json_array();
+	json_t *list = message_list();
 	for (uint32_t bit = 1; bit; bit <<= 1)
 		if (caps & bit && transport_cap_name((enum transport_cap)bit))
-			json_array_append_new(
-				list, json_string(transport_cap_name((enum transport_cap)bit)));
+			message_append_text(list, transport_cap_name((enum transport_cap)bit));
 	return list;
 }
 
@@ -98,47 +102,48 @@ static json_t *transport_object(const struct transport *transport)
 	struct probe probe = { 0 };
 	struct error reason = { 0 };
 	bool usable = transport->probe(transport, &probe, &reason) == 0;
-	json_t *object = json_pack(
-		"{s:s,s:s,s:b,s:s,s:o,s:o}", "name", transport->name, "summary", transport->summary,
-		"available", usable, "driver", transport->driver == XFER_SOURCE ? "source" : "sink",
-		"caps", cap_list(transport->caps), "options", option_list(transport->options));
-	if (usable)
-		json_object_set_new(object, "version", json_string(probe.version));
-	else
-		json_object_set_new(object, "reason", json_string(reason.message));
+	json_t *object = message_object();
+	message_put_shown(object, "name", transport->name);
+	message_put_shown(object, "summary", transport->summary);
+	message_put_flag(object, "available", usable);
+	message_put_text(object, "driver", transport->driver == XFER_SOURCE ? "source" : "sink");
+	message_put(object, "caps", cap_list(transport->caps));
+	message_put(object, "options", option_list(transport->options));
+	message_put_shown(object, usable ? "version" : "reason",
+			  usable ? probe.version : reason.message);
 	return object;
 }
 
 static json_t *list_transports(void)
 {
-	json_t *list = json_array();
+	json_t *list = message_list();
 	const char *name = NULL;
 	const char *reason = NULL;
 	for (const struct transport *const *all = transport_all(); *all; all++)
-		json_array_append_new(list, transport_object(*all));
+		message_append(list, transport_object(*all));
 	for (size_t i = 0; transport_missing(i, &name, &reason); i++)
-		json_array_append_new(list, json_pack("{s:s,s:s,s:b,s:s}", "name", name, "summary",
-						      "", "available", 0, "reason", reason));
+		message_append(list, json_pack("{s:s,s:s,s:b,s:s}", "name", name, "summary", "",
+					       "available", 0, "reason", reason));
 	return list;
 }
 
 static json_t *list_datasets(void)
 {
-	json_t *list = json_array();
+	json_t *list = message_list();
 	for (const struct dataset *const *all = dataset_all(); *all; all++)
-		json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "name", (*all)->name,
-						      "summary", (*all)->summary, "options",
-						      option_list((*all)->options)));
+		message_append(list,
+			       json_pack("{s:s,s:s,s:o}", "name", (*all)->name, "summary",
+					 (*all)->summary, "options", option_list((*all)->options)));
 	return list;
 }
 
 static json_t *list_fields(void)
 {
-	json_t *list = json_array();
+	json_t *list = message_list();
 	for (size_t i = 0; i < result_fields_count; i++)
-		json_array_append_new(
-			list, json_pack("{s:s,s:s,s:s}", "name", result_fields[i].name, "unit",
-					result_fields[i].unit, "summary", result_fields[i].help));
+		message_append(list,
+			       json_pack("{s:s,s:s,s:s}", "name", result_fields[i].name, "unit",
+					 result_fields[i].unit, "summary", result_fields[i].help));
 	return list;
 }
 
@@ -170,7 +175,7 @@ static json_t *list_studies(void)
 	AUTO_FREE char *folder = studies_folder(&err);
 	if (!folder)
 		exit(cli_fail(&err));
-	json_t *list = json_array();
+	json_t *list = message_list();
 	struct dirent **entries = NULL;
 	int count = scandir(folder, &entries, is_study, alphasort);
 	for (int i = 0; i < count; i++) {
@@ -178,9 +183,11 @@ static json_t *list_studies(void)
 		AUTO_FREE char *path = path_join(folder, entries[i]->d_name);
 		study_title(path, &title);
 		*strrchr(entries[i]->d_name, '.') = '\0';
-		json_array_append_new(list,
-				      json_pack("{s:s,s:s,s:s}", "name", entries[i]->d_name,
-						"summary", text_string(&title), "path", path));
+		json_t *object = message_object();
+		message_put_shown(object, "name", entries[i]->d_name);
+		message_put_shown(object, "summary", text_string(&title));
+		message_put_shown(object, "path", path);
+		message_append(list, object);
 		free(entries[i]);
 	}
 	free(entries);
@@ -227,8 +234,8 @@ static json_t *list_ciphers(void)
 		snprintf(summary, sizeof(summary), "%.0f MB/s%s",
 			 json_real_value(json_object_get(object, "mb_per_s")),
 			 is_default(object) ? " (the default)" : "");
-		json_object_set_new(object, "default", json_boolean(is_default(object)));
-		json_object_set_new(object, "summary", json_string(summary));
+		message_put_flag(object, "default", is_default(object));
+		message_put_text(object, "summary", summary);
 	}
 	return list;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/protocol/message.h"
 #include "harness/study/study.h"
 
 static const struct {
@@ -51,15 +52,14 @@ int list_keys(const char *section, struct text *out, struct error *err)
 
 json_t *list_keys_json(void)
 {
-	json_t *list = json_array();
+	json_t *list = message_list();
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		for (const struct option_def *def = sections[i].keys; def->name; def++) {
 			AUTO_TEXT name = { 0 };
 			text_addf(&name, "%s.%s", sections[i].shown, def->name);
-			json_array_append_new(list, json_pack("{s:s,s:s,s:s?,s:s}", "name",
-							      text_string(&name), "default",
-							      def->fallback, "unit", def->unit,
-							      "summary", def->help));
+			message_append(list, json_pack("{s:s,s:s,s:s?,s:s}", "name",
+						       text_string(&name), "default", def->fallback,
+						       "unit", def->unit, "summary", def->help));
 		}
 	return list;
 }

@@ -10,18 +10,6 @@
 #include "harness/protocol/message.h"
 #include "harness/protocol/option_object.h"
 
-/* JSON holds UTF-8 only: other bytes are shown escaped. */
-static json_t *text_value(const char *string)
-{
-	AUTO_FREE char *shown = text_shown(string, SIZE_MAX);
-	return json_string(shown);
-}
-
-static void put_text(json_t *object, const char *key, const char *string)
-{
-	message_put(object, key, text_value(string));
-}
-
 static void add_section(json_t *configuration, const char *section, const struct option_def *defs,
 			const void *values)
 {
@@ -30,7 +18,7 @@ static void add_section(json_t *configuration, const char *section, const struct
 		AUTO_TEXT value = { 0 };
 		text_addf(&key, "%s.%s", section, def->name);
 		option_value_text(def, values, &value);
-		put_text(configuration, text_string(&key), text_string(&value));
+		message_put_shown(configuration, text_string(&key), text_string(&value));
 	}
 }
 
@@ -46,9 +34,9 @@ static json_t *configuration_of(const struct record *record)
 	add_section(configuration, "dataset", study_place_options, &study->place);
 	add_section(configuration, "dataset", study->dataset->options, study->dataset_options);
 	if (!study->ssh.cipher[0])
-		put_text(configuration, "ssh.cipher", "tool-default");
+		message_put_shown(configuration, "ssh.cipher", "tool-default");
 	if (!study->ssh.mac[0])
-		put_text(configuration, "ssh.mac", "tool-default");
+		message_put_shown(configuration, "ssh.mac", "tool-default");
 	return configuration;
 }
 
@@ -61,7 +49,7 @@ static json_t *shown_copy(const json_t *told)
 	json_object_foreach((json_t *)told, key, value)
 	{
 		if (json_is_string(value))
-			put_text(shown, key, json_string_value(value));
+			message_put_shown(shown, key, json_string_value(value));
 		else
 			message_put(shown, key, json_deep_copy(value));
 	}
@@ -71,9 +59,9 @@ static json_t *shown_copy(const json_t *told)
 static json_t *host_of(const struct pair_side *side)
 {
 	json_t *host = shown_copy(side->facts);
-	put_text(host, "location", side->data ? side->data : "unknown");
+	message_put_shown(host, "location", side->data ? side->data : "unknown");
 	if (side->data)
-		put_text(host, "file_system", side->ram ? "RAM" : "disk");
+		message_put_shown(host, "file_system", side->ram ? "RAM" : "disk");
 	if (side->memory)
 		json_object_update(host, side->memory);
 	return host;
@@ -93,7 +81,7 @@ static json_t *versions_of(json_t *probes)
 		text_addf(&version, "%s%s", error ? "unavailable: " : "",
 			  error ? message_text(error, "message")
 				: message_text_or(probe, "version", ""));
-		put_text(versions, shown, text_string(&version));
+		message_put_shown(versions, shown, text_string(&version));
 	}
 	return versions;
 }
@@ -111,29 +99,29 @@ static json_t *option_values_of(const struct study_case *item)
 static json_t *case_of(const struct study_case *item, const struct text *command)
 {
 	json_t *one = message_object();
-	put_text(one, "name", item->name);
-	put_text(one, "label", item->label);
-	put_text(one, "transport", item->transport_name);
-	put_text(one, "options", item->options_text);
+	message_put_shown(one, "name", item->name);
+	message_put_shown(one, "label", item->label);
+	message_put_shown(one, "transport", item->transport_name);
+	message_put_shown(one, "options", item->options_text);
 	message_put(one, "option_values", option_values_of(item));
-	put_text(one, "factors", item->factors);
+	message_put_shown(one, "factors", item->factors);
 	message_put_whole(one, "instances", (int64_t)item->instances);
 	if (command->length)
-		message_put(one, "command", json_pack("[o]", text_value(command->data)));
+		message_put(one, "command", json_pack("[o]", message_shown(command->data)));
 	return one;
 }
 
 static json_t *dataset_of(const struct study *study, const struct pair_dataset *dataset)
 {
 	json_t *object = message_object();
-	put_text(object, "recipe", study->dataset_text);
+	message_put_shown(object, "recipe", study->dataset_text);
 	if (!dataset->digest[0])
 		return object;
 	message_put_whole(object, "files", (int64_t)dataset->totals.files);
 	message_put_whole(object, "folders", (int64_t)dataset->totals.folders);
 	message_put_whole(object, "links", (int64_t)dataset->totals.links);
 	message_put_whole(object, "bytes", (int64_t)dataset->totals.bytes);
-	put_text(object, "digest", dataset->digest);
+	message_put_shown(object, "digest", dataset->digest);
 	return object;
 }
 
@@ -142,7 +130,7 @@ static json_t *arguments_of(const char *const *arguments)
 	json_t *list = message_list();
 	message_append_text(list, "linefill");
 	for (; arguments && *arguments; arguments++)
-		message_append(list, text_value(*arguments));
+		message_append(list, message_shown(*arguments));
 	return list;
 }
 
@@ -155,7 +143,7 @@ static void put_ends(const struct record *record, json_t *root)
 		const char *side = i == XFER_SOURCE ? "source" : "sink";
 		json_t *known = versions_of(record->probes[i]);
 		if (pair->ssh_server_version[0] && pair->ssh_terms.driver != (enum xfer_side)i)
-			put_text(known, pair->ssh_terms.service, pair->ssh_server_version);
+			message_put_shown(known, pair->ssh_terms.service, pair->ssh_server_version);
 		message_put(hosts, side, host_of(&pair->sides[i]));
 		message_put(versions, side, known);
 	}
@@ -168,7 +156,7 @@ static void put_seed(const struct study *study, json_t *root)
 {
 	AUTO_TEXT seed = { 0 };
 	text_addf(&seed, "%llu", (unsigned long long)study->settings.seed);
-	put_text(root, "seed", text_string(&seed));
+	message_put_shown(root, "seed", text_string(&seed));
 }
 
 /* Those that were made, and why, where the user set none. */
@@ -179,7 +167,7 @@ static void put_rounds(const struct record *record, json_t *root)
 		return;
 	AUTO_TEXT why = { 0 };
 	text_addf(&why, "not set; the first round took %.1f s", record->first_round_s);
-	put_text(root, "rounds_why", text_string(&why));
+	message_put_shown(root, "rounds_why", text_string(&why));
 }
 
 static json_t *build(const struct record *record)
@@ -190,15 +178,15 @@ static json_t *build(const struct record *record)
 	for (size_t i = 0; i < study->cases_count; i++)
 		message_append(cases, case_of(&study->cases[i], &record->commands[i]));
 	message_put_whole(root, "schema", 1);
-	put_text(root, "study_id", record->study_id);
-	put_text(root, "title", study->title);
-	put_text(root, "created_utc", record->created_utc);
-	put_text(root, "linefill_version", LINEFILL_VERSION);
+	message_put_shown(root, "study_id", record->study_id);
+	message_put_shown(root, "title", study->title);
+	message_put_shown(root, "created_utc", record->created_utc);
+	message_put_shown(root, "linefill_version", LINEFILL_VERSION);
 	message_put(root, "command_line", arguments_of(record->arguments));
 	put_seed(study, root);
 	put_rounds(record, root);
 	if (study->baseline)
-		put_text(root, "baseline", study->baseline);
+		message_put_shown(root, "baseline", study->baseline);
 	message_put(root, "configuration", configuration_of(record));
 	put_ends(record, root);
 	message_put(root, "dataset", dataset_of(study, &record->pair->dataset));

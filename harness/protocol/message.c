@@ -229,6 +229,20 @@ void message_put_flag(json_t *object, const char *key, bool value)
 	message_put(object, key, json_boolean(value));
 }
 
+json_t *message_shown(const char *text)
+{
+	AUTO_FREE char *shown = text_shown(text, SIZE_MAX);
+	json_t *value = json_string(shown);
+	if (!value)
+		abort();
+	return value;
+}
+
+void message_put_shown(json_t *object, const char *key, const char *text)
+{
+	message_put(object, key, message_shown(text));
+}
+
 /* ---- reading ---- */
 
 /* What request_check let pass cannot be missing: the table and its user differ. */

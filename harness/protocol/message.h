@@ -55,6 +55,11 @@ void message_put_flag(json_t *object, const char *key, bool value);
 void message_append(json_t *list, json_t *value);
 void message_append_text(json_t *list, const char *text);
 
+/* The same for JSON that others read (study.json, list --json): what is no UTF-8, or drives
+ * terminals, is there as it is shown everywhere, \xNN. */
+json_t *message_shown(const char *text);
+void message_put_shown(json_t *object, const char *key, const char *text);
+
 /* Members of what request_check_* let pass: that they are there and of this type is known, and the
  * program ends where it is not so. Strings live as long as the object. */
 const char *message_text(const json_t *object, const char *key);

@@ -138,8 +138,8 @@ static void texts_are_escaped(void **state)
 		       "[tool]\nsummary = \033]0;owned\007a \xc2\x9b"
 		       "31mtool\n"
 		       "probe = printf '1.0\\033[31m'\nversion = (.*)\n"
-		       "run = cp -r {src}/. {dst}/\n[preserve]\nmode =\n"
-		       "[option rude]\ntype = text\ndefault = \033[31m\nuse =\n"
+		       "run = cp -r {src}/. {dst}/ {rude}\n[preserve]\nmode =\n"
+		       "[option rude]\ntype = text\ndefault = \033[31m\n"
 		       "help = it is \033[31mrude\n");
 	bench_add_tool(bench, "worse", "[tool]\nrunn = \033[31m\n\033[32m = 3\n");
 	bench_add_file(bench, "rude.ini",
@@ -165,7 +165,29 @@ static void texts_are_escaped(void **state)
 		ASSERT_LACKS(bench->output, "\007");
 		ASSERT_LACKS(bench->output, "\xc2\x9b");
 		assert_true(bench->output[0] || bench->error[0]);
+		if (i < 3)
+			ASSERT_HOLDS(bench->output, "rude");
+		if (i == 0)
+			ASSERT_HOLDS(bench->output, "rude: \\x1b]0;owned\\x07a \\xc2\\x9b31mtool");
 	}
+}
+
+/* A tool does not vanish from the list for a byte that JSON cannot hold. */
+static void texts_that_are_no_utf8(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(
+		bench, "latin",
+		"[tool]\nsummary = na\xefve\nrun = cp -r {src}/. {dst}/ {o}\n[preserve]\nmode =\n"
+		"[option o]\ntype = text\ndefault = \xff\non =\nhelp = \xfe\n");
+	PROGRAM_RUN(bench, "list", "transports", "--tools", bench->tools);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "na\\xefve");
+	PROGRAM_RUN(bench, "list", "transports", "--json", "--tools", bench->tools);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_HOLDS(bench->output, "na\\\\xefve");
+	ASSERT_LACKS(bench->output, "\xef");
+	ASSERT_HOLDS(bench->output, "\"default\": \"\\\\xff\"");
 }
 
 static void usage_is_checked(void **state)
@@ -234,10 +256,10 @@ static void page_is_up_to_date(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(good_file_is_tried),   BENCH_TEST(bad_files_are_told),
-		BENCH_TEST(waiting_is_shown),     BENCH_TEST(usage_is_checked),
-		BENCH_TEST(texts_are_escaped),    BENCH_TEST(page_is_up_to_date),
-		BENCH_TEST(page_example_is_good),
+		BENCH_TEST(good_file_is_tried), BENCH_TEST(bad_files_are_told),
+		BENCH_TEST(waiting_is_shown),   BENCH_TEST(usage_is_checked),
+		BENCH_TEST(texts_are_escaped),  BENCH_TEST(texts_that_are_no_utf8),
+		BENCH_TEST(page_is_up_to_date), BENCH_TEST(page_example_is_good),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
