@@ -15,7 +15,6 @@
 #include "harness/agent/half.h"
 #include "harness/base/cancel.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/net.h"
 #include "harness/protocol/link.h"
 #include "tests/unit/processes.h"
 #include "tests/unit/tree_folder.h"
@@ -201,11 +200,12 @@ static int connect_to_half(void)
 static pid_t start_driver(struct start *start, int *fd)
 {
 	uint16_t port = 0;
-	AUTO_FD listener = net_listen("127.0.0.1", &port, NULL);
-	assert_true(listener >= 0);
+	struct link_door *door = link_door_open("127.0.0.1", &token, &port, NULL);
+	assert_non_null(door);
 	start->link_port = port;
 	pid_t pid = start_half(start);
-	*fd = link_accept(listener, &token, within(60), NULL);
+	*fd = link_accept(door, within(60), NULL);
+	link_door_close(door);
 	assert_true(*fd >= 0);
 	return pid;
 }
