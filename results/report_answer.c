@@ -6,6 +6,7 @@
 #include "results/noise.h"
 #include "results/report_parts.h"
 #include "results/verdict.h"
+#include "results/yardstick.h"
 
 static void add_spread(const struct summary_case *one, struct text *out)
 {
@@ -73,7 +74,7 @@ static void add_ceiling(const struct report *report, struct text *out)
 	const struct summary_case *highest = NULL;
 	for (size_t i = 0; i < report->summary->count; i++) {
 		const struct summary_case *one = &report->summary->cases[i];
-		if (one->kind == CASE_CEILING &&
+		if (one->kind == CASE_CEILING && !summary_compared(one) &&
 		    (!highest || one->median.goodput_bps > highest->median.goodput_bps))
 			highest = one;
 	}
@@ -104,15 +105,22 @@ static void add_missing(const struct report *report, struct text *out)
 }
 
 /* A paragraph for each line. */
-static void add_lines(const struct text *lines, struct text *out)
+static void add_lines(const struct text *lines, const char *tag, struct text *out)
 {
 	for (const char *line = text_string(lines); *line;) {
 		size_t length = strcspn(line, "\n");
-		html_elementf(out, "p class=\"warn\"", "%c%.*s.", toupper((unsigned char)*line),
-			      (int)length - 1, line + 1);
+		html_elementf(out, tag, "%c%.*s.", toupper((unsigned char)*line), (int)length - 1,
+			      line + 1);
 		text_add(out, "\n");
 		line += length + (line[length] == '\n');
 	}
+}
+
+static void add_yardsticks(const struct report *report, struct text *out)
+{
+	AUTO_TEXT lines = { 0 };
+	yardstick_lines(report->summary, &lines);
+	add_lines(&lines, "p class=\"note\"", out);
 }
 
 static void add_warnings(const struct report *report, struct text *out)
@@ -123,7 +131,7 @@ static void add_warnings(const struct report *report, struct text *out)
 	verdict_far_runs(report->summary, &lines);
 	noise_lines(report->summary, &lines);
 	verdict_moved(report->summary, &lines);
-	add_lines(&lines, out);
+	add_lines(&lines, "p class=\"warn\"", out);
 }
 
 void report_answer(const struct report *report, struct text *out)
@@ -138,6 +146,7 @@ void report_answer(const struct report *report, struct text *out)
 	add_ceiling(report, out);
 	add_missing(report, out);
 	text_add(out, "</p></div>\n");
+	add_yardsticks(report, out);
 	AUTO_TEXT missing = { 0 };
 	summary_missing_text(report->summary, &missing);
 	if (missing.length)

@@ -132,13 +132,14 @@ void report_ceilings(const struct report *report, struct text *out)
 		"did not travel, while the ranked cases sent them. Their rates count bytes that "
 		"never were on the line, and are not ranked.</p>\n",
 		out);
-	unranked(report, CASE_CEILING,
-		 "<h2>Ceilings</h2>\n<p>These runs moved bytes from memory to "
-		 "memory and counted them at the sink, without a copy that "
-		 "could be compared, or are linefill's test of itself "
-		 "(null). They bound what this path can carry and are not "
-		 "ranked.</p>\n",
-		 out);
+	unranked(
+		report, CASE_CEILING,
+		"<h2>Ceilings</h2>\n<p>These runs moved bytes from memory to "
+		"memory and counted them at the sink, without a copy that "
+		"could be compared, or sent nothing over a line (local, a copy on one machine; null, "
+		"linefill's test of itself). They bound what the others can reach and are not "
+		"ranked.</p>\n",
+		out);
 }
 
 static void failure_rows(const struct summary_case *one, struct text *out)

@@ -5,6 +5,7 @@
 
 #include "harness/base/cleanup.h"
 #include "results/noise.h"
+#include "results/yardstick.h"
 
 /* More would not be read. */
 #define BOUND_DECIMALS_MOST 6
@@ -261,6 +262,7 @@ void verdict_add(const struct summary *summary, struct text *out)
 	add_sentence(summary, &lines);
 	if (summary->contest.choice == CONTEST_ALL)
 		add_others(summary, &lines);
+	yardstick_lines(summary, &lines);
 	verdict_disagreements(summary, &lines);
 	verdict_far_runs(summary, &lines);
 	noise_lines(summary, &lines);
