@@ -1,6 +1,5 @@
 #include "harness/agent/half.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
@@ -9,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/agent/half_workers.h"
 #include "harness/agent/hostcpu.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/log.h"
@@ -19,11 +19,6 @@
 #define LISTENER_SLACK_S 20
 /* For arming, which may include letting go of as much memory as a host has. */
 #define ARM_S 50
-/* A worker that was told to stop gets this long before it is killed. */
-#define STOP_PATIENCE_S 2
-/* A worker that is through may clean up this long. */
-#define CLEANUP_S 10
-#define CLOSE_FDS 16
 
 static bool is_driver(const struct half *half)
 {
@@ -46,135 +41,6 @@ static int hear(const struct half *half, enum link_word *word, const struct io_l
 		struct error *err)
 {
 	return link_hear(half->link, word, limit, err) < 0 ? name_other(half, err) : 0;
-}
-
-static bool all_at_least(const struct half *half, enum worker_stage stage)
-{
-	for (size_t i = 0; i < half->plan.instances; i++)
-		if (half->workers[i].stage < stage)
-			return false;
-	return true;
-}
-
-/* The worker that failed first, or NULL. */
-static const struct worker *first_failed(const struct half *half)
-{
-	const struct worker *first = NULL;
-	for (size_t i = 0; i < half->plan.instances; i++) {
-		const struct worker *worker = &half->workers[i];
-		if (worker->error.kind != ERROR_NONE &&
-		    (!first || worker->done_ns < first->done_ns))
-			first = worker;
-	}
-	return first;
-}
-
-/* Waits for one event: hears workers; *link_ready says that the other half spoke. Pass NULL to
- * leave the link alone. */
-static int wait_event(struct half *half, bool *link_ready, const struct io_limit *limit,
-		      struct error *err)
-{
-	struct pollfd polled[2 * HALF_INSTANCES_MAX + 2];
-	size_t count = half->plan.instances;
-	for (size_t i = 0; i < count; i++) {
-		const struct worker *worker = &half->workers[i];
-		bool ended = worker->stage == WORKER_ENDED;
-		polled[2 + i] = (struct pollfd){ .fd = ended ? -1 : worker->fd, .events = POLLIN };
-		polled[2 + count + i] =
-			(struct pollfd){ .fd = ended ? -1 : worker->child.fd, .events = POLLIN };
-	}
-	polled[0] = (struct pollfd){ .fd = link_ready ? half->link : -1, .events = POLLIN };
-	polled[1] =
-		(struct pollfd){ .fd = limit->cancel ? limit->cancel->fd : -1, .events = POLLIN };
-	int ready = poll(polled, 2 * count + 2, clock_poll_ms(limit->deadline_ns));
-	if (ready < 0)
-		return errno == EINTR ? 0 : error_system(err, "poll");
-	if (ready == 0)
-		return error_set(err, ERROR_TIMEOUT, 0, "time is up");
-	if (polled[1].revents)
-		return error_set(err, ERROR_CANCELLED, 0, "stopped on request");
-	for (size_t i = 0; i < count; i++)
-		if (polled[2 + i].revents || polled[2 + count + i].revents)
-			worker_listen(&half->workers[i]);
-	if (link_ready)
-		*link_ready = polled[0].revents != 0;
-	return 0;
-}
-
-/* Until all workers have reached the stage; a worker's failure ends the wait with its error. */
-static int wait_stage(struct half *half, enum worker_stage stage, const struct io_limit *limit,
-		      struct error *err)
-{
-	while (!all_at_least(half, stage)) {
-		if (wait_event(half, NULL, limit, err) < 0)
-			return -1;
-		const struct worker *failed = first_failed(half);
-		if (failed) {
-			*err = failed->error;
-			return -1;
-		}
-	}
-	return 0;
-}
-
-static struct xfer worker_xfer(const struct half *half, size_t i)
-{
-	const struct half_plan *plan = &half->plan;
-	const struct half_share *share = &plan->shares[i];
-	return (struct xfer){
-		.transport = plan->transport,
-		.side = plan->side,
-		.options = plan->options,
-		.files = share->files,
-		.root = share->root,
-		.source_root = share->source_root,
-		.sink_root = share->sink_root,
-		.scratch = share->scratch,
-		.bind_host = plan->bind_host,
-		.peer_host = plan->peer_host,
-		.open_listener = plan->open_listener,
-		.service = plan->service,
-		.token = &share->token,
-		.preserve = plan->preserve,
-		/* The agent keeps the time; this only makes sure that a worker never waits for
-		   ever. */
-		.deadline_ns = clock_deadline_ns(plan->timeout_s + LISTENER_SLACK_S + 120),
-		.progress = &half->progress[i],
-	};
-}
-
-void half_command(const struct half *half, struct text *out)
-{
-	struct error err = { 0 };
-	struct xfer xfer = worker_xfer(half, 0);
-	if (xfer.transport->command && xfer.transport->command(&xfer, out, &err) < 0)
-		log_line(LOG_INFO, "%s", err.message);
-}
-
-/* What workers have no business with: a door that they hold open would never be shut. */
-static void fill_close_fds(const struct half *half, int fds[CLOSE_FDS])
-{
-	size_t count = 0;
-	for (const int *fd = half->plan.close_fds; fd && *fd >= 0 && count < CLOSE_FDS - 3; fd++)
-		fds[count++] = *fd;
-	if (half->link >= 0)
-		fds[count++] = half->link;
-	if (half->door)
-		fds[count++] = link_door_listener(half->door);
-	fds[count] = -1;
-}
-
-static int start_workers(struct half *half, struct error *err)
-{
-	int close_fds[CLOSE_FDS];
-	fill_close_fds(half, close_fds);
-	for (size_t i = 0; i < half->plan.instances; i++) {
-		struct xfer xfer = worker_xfer(half, i);
-		half->workers[i].endpoint = half->plan.shares[i].endpoint;
-		if (worker_start(&half->workers[i], &xfer, close_fds, err) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 static int open_link(struct half *half, uint16_t *link_port, const struct io_limit *limit,
@@ -203,9 +69,9 @@ int half_prepare(struct half *half, struct half_plan *plan, uint16_t *link_port,
 		return error_system(err, "mmap");
 	}
 	/* The link first: a listening worker may serve its peer as soon as it is ready. */
-	if (open_link(half, link_port, limit, err) < 0 || start_workers(half, err) < 0)
+	if (open_link(half, link_port, limit, err) < 0 || half_workers_start(half, err) < 0)
 		return -1;
-	return wait_stage(half, WORKER_READY, limit, err);
+	return half_workers_wait_stage(half, WORKER_READY, limit, err);
 }
 
 /* The last thing before go: memory that stays free for a second or two is the hypervisor's. */
@@ -243,16 +109,16 @@ static int wait_other(struct half *half, bool until_done, const struct io_limit 
 	*word = 0;
 	for (;;) {
 		bool link_ready = false;
-		const struct worker *failed = first_failed(half);
+		const struct worker *failed = half_workers_failed(half);
 		if (failed) {
 			*err = failed->error;
 			return -1;
 		}
-		if (until_done && all_at_least(half, WORKER_DONE))
+		if (until_done && half_workers_reached(half, WORKER_DONE))
 			return 0;
-		if (wait_event(half, &link_ready, limit, err) < 0)
+		if (half_workers_wait(half, &link_ready, limit, err) < 0)
 			return -1;
-		if (link_ready && !first_failed(half))
+		if (link_ready && !half_workers_failed(half))
 			return hear(half, word, limit, err);
 	}
 }
@@ -392,52 +258,6 @@ static int run_listener(struct half *half, const struct cancel *cancel, struct h
 
 /* ---- the end, for both ---- */
 
-static bool any_lives(const struct half *half)
-{
-	for (size_t i = 0; i < half->plan.instances; i++)
-		if (half->workers[i].fd >= 0 && half->workers[i].stage < WORKER_ENDED)
-			return true;
-	return false;
-}
-
-/* Workers end by themselves; if the run failed, they are asked to, and then made to. A second call
- * finds nothing to do. */
-static void end_workers(struct half *half, bool failed)
-{
-	struct io_limit limit = { .deadline_ns =
-					  clock_deadline_ns(failed ? STOP_PATIENCE_S : CLEANUP_S) };
-	for (size_t i = 0; failed && i < half->plan.instances; i++)
-		worker_stop(&half->workers[i]);
-	while (any_lives(half))
-		if (wait_event(half, NULL, &limit, NULL) < 0)
-			break;
-	for (size_t i = 0; i < half->plan.instances; i++)
-		worker_end(&half->workers[i]);
-	child_end_strays(half->plan.keep_pids, HALF_KEPT);
-}
-
-static void add_worker(const struct half *half, size_t i, int64_t go_ns, struct half_result *result)
-{
-	const struct worker *worker = &half->workers[i];
-	const struct xfer_progress *progress = &half->progress[i];
-	result->usage = usage_sum(result->usage, worker->usage);
-	result->progress_bytes += progress->bytes;
-	result->unsent_bytes += progress->unsent_bytes;
-	result->counted_bytes += worker->report.counted_bytes;
-	result->io_calls += worker->report.io_calls;
-	result->streams += worker->report.streams;
-	if (worker->report.cipher[0])
-		text_copy(result->cipher, sizeof(result->cipher), worker->report.cipher);
-	if (worker->report.mac[0])
-		text_copy(result->mac, sizeof(result->mac), worker->report.mac);
-	int64_t first_ns = progress->first_byte_ns;
-	if (half->plan.side != XFER_SINK || first_ns == 0 || first_ns < go_ns)
-		return;
-	double setup_s = (double)(first_ns - go_ns) / (double)NS_PER_S;
-	if (!(result->setup_s <= setup_s))
-		result->setup_s = setup_s;
-}
-
 void half_run(struct half *half, const struct cancel *cancel, struct half_result *result)
 {
 	struct timing timing = { 0 };
@@ -465,11 +285,11 @@ void half_run(struct half *half, const struct cancel *cancel, struct half_result
 		close(half->link);
 		half->link = -1;
 	}
-	end_workers(half, outcome < 0);
-	result->usage_known = all_at_least(half, WORKER_ENDED);
+	half_workers_end(half, outcome < 0);
+	result->usage_known = half_workers_reached(half, WORKER_ENDED);
 	for (size_t i = 0; i < half->plan.instances; i++)
-		add_worker(half, i, timing.go_ns, result);
-	const struct worker *failed = first_failed(half);
+		half_workers_add(half, i, timing.go_ns, result);
+	const struct worker *failed = half_workers_failed(half);
 	if (outcome == 0 && failed)
 		result->error = failed->error;
 }
@@ -492,7 +312,7 @@ void half_plan_free(struct half_plan *plan)
 
 void half_close(struct half *half)
 {
-	end_workers(half, true);
+	half_workers_end(half, true);
 	if (half->link >= 0)
 		close(half->link);
 	link_door_close(half->door);
