@@ -4,14 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
+#include "harness/base/said.h"
 #include "harness/services/ssh_server.h"
 
 #define FILE_MAX 262144
+/* What ssh exits with for its own errors, ssh(1); else it is the command's status. */
+#define SSH_FAILED 255
 
 int ssh_client_key(const char *scratch, char **public_key, const struct io_limit *limit,
 		   struct error *err)
@@ -156,6 +160,24 @@ static const char *telling_line(char *log)
 	return last ? last + 1 : log;
 }
 
+/* Who is let in and still cannot run `true` has no shell, as system users have none. */
+static int explain_refusal(char *log, const char *output, int status, struct error *err)
+{
+	char text[64];
+	AUTO_TEXT said = { 0 };
+	bool let_in = strstr(log, "Authenticated to ") && WIFEXITED(status) &&
+		      WEXITSTATUS(status) != SSH_FAILED;
+	child_status_text(status, text, sizeof(text));
+	said_add(output, false, &said);
+	if (let_in)
+		return error_set(err, ERROR_UNAVAILABLE, status,
+				 "the login shell of this user runs no commands, which ssh needs "
+				 "(%s%s)",
+				 text, text_string(&said));
+	return error_set(err, ERROR_TOOL, status, "the private sshd refused a login: %s; %s", text,
+			 telling_line(log));
+}
+
 int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit, struct error *err)
 {
 	if (!client->kind->client)
@@ -178,7 +200,6 @@ int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit
 	const struct child_spec spec = { .argv = argv, .input = -1 };
 	AUTO_TEXT output = { 0 };
 	AUTO_FREE char *log = NULL;
-	char text[64];
 	int status = 0;
 	unlink(text_string(&log_path)); /* ssh appends */
 	if (child_capture(&spec, limit, FILE_MAX, &output, &status, err) < 0)
@@ -186,9 +207,7 @@ int ssh_client_preflight(struct ssh_client *client, const struct io_limit *limit
 	if (file_read_all(text_string(&log_path), FILE_MAX, &log, NULL, err) < 0)
 		return -1;
 	if (status != 0)
-		return error_set(err, ERROR_TOOL, status,
-				 "the private sshd refused a login: %s; %s",
-				 child_status_text(status, text, sizeof(text)), telling_line(log));
+		return explain_refusal(log, text_string(&output), status, err);
 	drop_warnings(&output);
 	if (output.length > 0)
 		return error_set(

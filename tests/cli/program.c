@@ -125,13 +125,25 @@ void bench_use_ordinary(struct bench *bench)
 		use_another(bench);
 }
 
+static void need_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	print_message("only root can make such a user\n");
+	skip();
+}
+
 void bench_use_nameless(struct bench *bench)
 {
-	if (geteuid() != 0) {
-		print_message("only root can be a user without a name\n");
-		skip();
-	}
+	need_root();
 	bench->nameless = true;
+	use_another(bench);
+}
+
+void bench_use_shell(struct bench *bench, const char *shell)
+{
+	need_root();
+	bench->shell = shell;
 	use_another(bench);
 }
 
@@ -237,6 +249,7 @@ _Noreturn static void become(const struct bench *bench, const char *const *argum
 	tell_sanitizers();
 	const char *problem = world_enter(&(struct world){ .uid = bench->uid,
 							   .nameless = bench->nameless,
+							   .shell = bench->shell,
 							   .home = bench->root,
 							   .tiny = bench->data,
 							   .tiny_bytes = bench->tiny_bytes });

@@ -23,6 +23,7 @@ struct bench {
 	char files[80]; /* whatever the test itself needs */
 	uid_t uid;      /* whom the program runs as: ours, unless bench_use_ordinary was called */
 	bool nameless;  /* and no database knows that user */
+	const char *shell; /* of that user; NULL is /bin/sh */
 	bool own_mounts;
 	/* The program's standard output and error; NULL: they are read into output and error. */
 	const char *printed_to, *told_to;
@@ -46,6 +47,8 @@ int bench_close(void **state);
 void bench_use_ordinary(struct bench *bench);
 /* The same with a user that no database knows; only root can make one. */
 void bench_use_nameless(struct bench *bench);
+/* The same with a user who has that login shell; only root can make one. */
+void bench_use_shell(struct bench *bench, const char *shell);
 /* data becomes a file system with room for so many bytes, seen by the program alone. Skips the test
  * where that cannot be. */
 void bench_use_tiny_data(struct bench *bench, uint64_t bytes);

@@ -88,8 +88,8 @@ static int add_user(const struct world *world)
 {
 	AUTO_TEXT user = { 0 };
 	AUTO_TEXT group = { 0 };
-	text_addf(&user, "linefill-test:x:%u:%u::%s:/bin/sh", (unsigned)world->uid,
-		  (unsigned)world->uid, world->home ? world->home : "/");
+	text_addf(&user, "linefill-test:x:%u:%u::%s:%s", (unsigned)world->uid, (unsigned)world->uid,
+		  world->home ? world->home : "/", world->shell ? world->shell : "/bin/sh");
 	text_addf(&group, "linefill-test:x:%u:", (unsigned)world->uid);
 	return add_line("/etc/passwd", text_string(&user)) < 0 ||
 			       add_line("/etc/group", text_string(&group)) < 0

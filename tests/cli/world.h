@@ -8,10 +8,11 @@
 #include <sys/types.h>
 
 struct world {
-	uid_t uid;        /* whom to be: geteuid() for no change; another one needs root */
-	bool nameless;    /* that user has no entry in the database */
-	const char *home; /* of that user */
-	const char *tiny; /* a folder that becomes a file system, when tiny_bytes is not 0 */
+	uid_t uid;         /* whom to be: geteuid() for no change; another one needs root */
+	bool nameless;     /* that user has no entry in the database */
+	const char *home;  /* of that user */
+	const char *shell; /* and NULL is /bin/sh */
+	const char *tiny;  /* a folder that becomes a file system, when tiny_bytes is not 0 */
 	uint64_t tiny_bytes;
 };
 

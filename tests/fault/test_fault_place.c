@@ -105,6 +105,24 @@ static void user_without_a_name(void **state)
 	bench_check_clean(bench);
 }
 
+/* Such as system users have. */
+static void user_without_a_shell(void **state)
+{
+	struct bench *bench = *state;
+	bench_use_shell(bench, "/bin/false");
+	PROGRAM_STUDY(bench, "-t", "tcp", "-t", "ssh", "-t", "rsync-ssh", "--dataset", SMALL,
+		      "--rounds", "2");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_ROW(bench_row(bench, "tcp", 2), STATUS_OK);
+	static const char *const cases[] = { "ssh", "rsync-ssh" };
+	for (size_t i = 0; i < 2; i++) {
+		ASSERT_ROW(bench_row(bench, cases[i], 1), STATUS_UNAVAILABLE);
+		ASSERT_HOLDS(bench_row(bench, cases[i], 1)->error,
+			     "the login shell of this user runs no commands");
+	}
+	bench_check_clean(bench);
+}
+
 static void folders_with_nothing_in_them(void **state)
 {
 	struct bench *bench = *state;
@@ -163,6 +181,7 @@ int main(int argc, char **argv)
 		BENCH_TEST(group_of_the_folder_does_not_count),
 		BENCH_TEST(folder_that_keeps_all_is_refused),
 		BENCH_TEST(user_without_a_name),
+		BENCH_TEST(user_without_a_shell),
 		BENCH_TEST(folders_with_nothing_in_them),
 		BENCH_TEST(words_with_control_characters),
 	};
