@@ -13,6 +13,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/log.h"
+#include "harness/services/probing.h"
 #include "transports/catalog.h"
 
 /* A controller that does not take an answer for this long is as good as gone. */
@@ -34,16 +35,13 @@ static int agent_hello(struct agent *agent, const struct agent_request *request,
 	return hostfacts_collect(facts, err);
 }
 
-static json_t *probe_one(const char *name)
+static json_t *describe_probe(const struct probing *asked)
 {
-	struct probe probe = { 0 };
-	struct error reason = { 0 };
-	const struct transport *transport = catalog_transport(name, &reason);
-	if (!transport || transport->probe(transport, &probe, &reason) < 0)
-		return message_from_error(&reason);
+	if (asked->error.kind != ERROR_NONE)
+		return message_from_error(&asked->error);
 	json_t *found = message_object();
-	message_put_text(found, "version", probe.version);
-	message_put_text(found, "path", probe.path);
+	message_put_text(found, "version", asked->probe.version);
+	message_put_text(found, "path", asked->probe.path);
 	return found;
 }
 
@@ -51,13 +49,29 @@ static json_t *probe_one(const char *name)
 static int agent_probe(struct agent *agent, const struct agent_request *request,
 		       struct message *reply, struct error *err)
 {
-	(void)agent;
-	size_t i;
+	size_t i, count = 0;
 	const json_t *name;
+	const json_t *names = message_member(request->json, "transports");
 	json_t *probes = message_object();
 	message_put(reply->json, "probes", probes);
-	json_array_foreach(message_member(request->json, "transports"), i, name)
-		message_put(probes, json_string_value(name), probe_one(json_string_value(name)));
+	AUTO_FREE struct probing *asked = calloc(json_array_size(names) + 1, sizeof(*asked));
+	if (!asked)
+		abort();
+	json_array_foreach(names, i, name)
+	{
+		struct probing unknown = { .probe.side = agent->side };
+		unknown.transport = catalog_transport(json_string_value(name), &unknown.error);
+		if (unknown.transport)
+			asked[count++] = unknown;
+		else
+			message_put(probes, json_string_value(name), describe_probe(&unknown));
+	}
+	pid_t keep = agent->server_running ? agent->server.keeper.child.pid : -1;
+	if (probing_run(asked, count, keep, request->limit.cancel, err) < 0)
+		return -1;
+	for (i = 0; i < count; i++)
+		message_put(probes, asked[i].transport->name, describe_probe(&asked[i]));
+	i = json_array_size(names);
 	return i == json_object_size(probes) ? 0
 					     : error_set(err, ERROR_PEER, 0, "a transport twice");
 }

@@ -42,10 +42,12 @@ const char *transport_cap_name(enum transport_cap cap);
 /* 0 for an unknown name. */
 enum transport_cap transport_cap_from_name(const char *name);
 
-/* What probe finds on the machine it runs on. */
+/* A question to a transport at one end's host, and what it finds there. */
 struct probe {
-	char version[128]; /* of the program or library that moves the data */
-	char path[256];    /* the program, if one is run */
+	enum xfer_side side;
+	int64_t deadline_ns; /* programs that are asked have this long; 0: a few seconds */
+	char version[128];   /* of the program or library that moves the data at this end */
+	char path[256];      /* the program, if one is run */
 };
 
 /* Options of these names mean the same in every transport, and the engine heeds them: "server",

@@ -17,6 +17,7 @@
 #include "harness/cli/progress.h"
 #include "harness/protocol/message.h"
 #include "harness/services/ciphers.h"
+#include "harness/services/probing.h"
 #include "harness/study/studies.h"
 #include "harness/study/study.h"
 #include "transports/catalog.h"
@@ -97,11 +98,15 @@ static json_t *cap_list(uint32_t caps)
 	return list;
 }
 
-static json_t *transport_object(const struct transport *transport)
+/* sides: what each end said, by enum xfer_side. */
+static json_t *transport_object(const struct probing *sides)
 {
-	struct probe probe = { 0 };
-	struct error reason = { 0 };
-	bool usable = transport->probe(transport, &probe, &reason) == 0;
+	const struct transport *transport = sides[0].transport;
+	const struct probing *driver = &sides[transport->driver];
+	const struct probing *other = &sides[!transport->driver];
+	const struct error *reason =
+		driver->error.kind != ERROR_NONE ? &driver->error : &other->error;
+	bool usable = reason->kind == ERROR_NONE;
 	json_t *object = message_object();
 	message_put_shown(object, "name", transport->name);
 	message_put_shown(object, "summary", transport->summary);
@@ -110,7 +115,7 @@ static json_t *transport_object(const struct transport *transport)
 	message_put(object, "caps", cap_list(transport->caps));
 	message_put(object, "options", option_list(transport->options));
 	message_put_shown(object, usable ? "version" : "reason",
-			  usable ? probe.version : reason.message);
+			  usable ? driver->probe.version : reason->message);
 	return object;
 }
 
@@ -119,8 +124,21 @@ static json_t *list_transports(void)
 	json_t *list = message_list();
 	const char *name = NULL;
 	const char *reason = NULL;
-	for (const struct transport *const *all = transport_all(); *all; all++)
-		message_append(list, transport_object(*all));
+	size_t count = 0;
+	struct error err = { 0 };
+	const struct transport *const *all = transport_all();
+	while (all[count])
+		count++;
+	AUTO_FREE struct probing *asked = calloc(2 * count + 1, sizeof(*asked));
+	if (!asked)
+		abort();
+	for (size_t i = 0; i < 2 * count; i++)
+		asked[i] = (struct probing){ .transport = all[i / 2],
+					     .probe.side = i % 2 ? XFER_SINK : XFER_SOURCE };
+	if (probing_run(asked, 2 * count, -1, NULL, &err) < 0)
+		cli_print(stderr, "linefill: %s\n", err.message);
+	for (size_t i = 0; i < count; i++)
+		message_append(list, transport_object(&asked[2 * i]));
 	for (size_t i = 0; transport_missing(i, &name, &reason); i++)
 		message_append(list, json_pack("{s:s,s:s,s:b,s:s}", "name", name, "summary", "",
 					       "available", 0, "reason", reason));

@@ -11,6 +11,7 @@
 #include "harness/cli/cli.h"
 #include "harness/cli/progress.h"
 #include "harness/control/conduct.h"
+#include "harness/services/probing.h"
 #include "transports/catalog.h"
 #include "transports/tool/tool.h"
 #include "transports/tool/tool_file.h"
@@ -200,18 +201,22 @@ static int try_copy(const char *path, const struct tool_file *file)
 
 static int show_probe(const struct transport *transport)
 {
-	struct probe probe;
+	struct probing asked = { .transport = transport, .probe.side = transport->driver };
 	struct error err = { 0 };
 	char shown[2 * sizeof(err.message)];
 	cli_print(stdout, "%s: %s\n", transport->name, transport->summary);
 	fflush(stdout);
 	struct progress *progress = progress_start_waiting();
 	progress_say(progress, "asking its programs for their version");
-	int usable = transport->probe(transport, &probe, &err);
+	int usable = probing_run(&asked, 1, -1, NULL, &err);
+	if (usable == 0 && asked.error.kind != ERROR_NONE) {
+		err = asked.error;
+		usable = -1;
+	}
 	progress_end(progress);
 	if (usable == 0) {
-		text_escape_terminal(shown, sizeof(shown), probe.version);
-		cli_print(stdout, "program: %s%s%s\n", probe.path, *shown ? ", version " : "",
+		text_escape_terminal(shown, sizeof(shown), asked.probe.version);
+		cli_print(stdout, "program: %s%s%s\n", asked.probe.path, *shown ? ", version " : "",
 			  shown);
 		fflush(stdout); /* before the wait for the trial */
 		return CLI_OK;

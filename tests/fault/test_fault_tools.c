@@ -1,8 +1,10 @@
 /* Tools that are not there, hang, fail, lie, or leave something behind. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +38,53 @@ static void missing_tool_is_unavailable(void **state)
 	ASSERT_HOLDS(row->error, "lf-no-such-program");
 	ASSERT_ROW(bench_row(bench, "tcp", 1), STATUS_OK);
 	ASSERT_ROW(bench_row(bench, "tcp", 2), STATUS_OK);
+	bench_check_clean(bench);
+}
+
+#define HUNG_PROBES 15
+
+/* Side by side, each with a limit: one after the other they would use up the time of all. */
+static void hung_probes_are_unavailable(void **state)
+{
+	struct bench *bench = *state;
+	const char *arguments[2 * HUNG_PROBES + 8] = { "-t",  "tcp",      "--dataset",
+						       SMALL, "--rounds", "1" };
+	char names[HUNG_PROBES][20];
+	size_t count = 6;
+	for (int i = 0; i < HUNG_PROBES; i++) {
+		snprintf(names[i], sizeof(names[i]), "hung%d", i);
+		bench_add_tool(bench, names[i],
+			       "[tool]\nprobe = %s hold 300\nrun = cp {src} {dst}\n[preserve]\n"
+			       "mode =\n",
+			       FAULT_TOOL);
+		arguments[count++] = "-t";
+		arguments[count++] = names[i];
+	}
+	program_run_study(bench, arguments);
+	ASSERT_EXIT(bench, 0);
+	ASSERT_ROW(bench_row(bench, "tcp", 1), STATUS_OK);
+	for (int i = 0; i < HUNG_PROBES; i++) {
+		ASSERT_ROW(bench_row(bench, names[i], 0), STATUS_UNAVAILABLE);
+		ASSERT_HOLDS(bench_row(bench, names[i], 0)->error, "limit of 5 s");
+	}
+	bench_check_clean(bench);
+}
+
+static void probing_heeds_cancel(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_tool(bench, "hung",
+		       "[tool]\nprobe = %s mark %s/probing hold 300\nrun = cp {src} {dst}\n"
+		       "[preserve]\nmode =\n",
+		       FAULT_TOOL, bench->files);
+	PROGRAM_START_STUDY(bench, "-t", "hung", "-t", "tcp", "--dataset", SMALL, "--rounds", "1");
+	bench_await_file(bench, "probing");
+	kill(bench->pid, SIGINT);
+	program_wait(bench);
+	ASSERT_EXIT(bench, 130);
+	ASSERT_LACKS(bench->error, "killed");
+	bench_read_results(bench);
+	ASSERT_ROW(bench_row(bench, "tcp", 1), STATUS_CANCELLED);
 	bench_check_clean(bench);
 }
 
@@ -233,7 +282,8 @@ int main(int argc, char **argv)
 {
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(missing_tool_is_unavailable),  BENCH_TEST(hung_tool_is_ended_in_time),
+		BENCH_TEST(missing_tool_is_unavailable),  BENCH_TEST(hung_probes_are_unavailable),
+		BENCH_TEST(probing_heeds_cancel),         BENCH_TEST(hung_tool_is_ended_in_time),
 		BENCH_TEST(hung_module_is_ended_in_time), BENCH_TEST(failing_tool_is_quoted),
 		BENCH_TEST(rude_tool_is_escaped),         BENCH_TEST(wrong_copy_is_integrity),
 		BENCH_TEST(lingering_grandchild_goes),    BENCH_TEST(lingering_session_goes),

@@ -12,7 +12,7 @@
 #include "transports/tool/tool_expand.h"
 #include "transports/tool/tool_process.h"
 
-#define PROBE_SECONDS 10
+#define PROBE_SECONDS 5 /* where nobody says how long */
 #define PROBE_BYTES   (64u << 10)
 
 /* found may be NULL. A program whose name is known only in a run is not looked for. */
@@ -60,9 +60,12 @@ static int take_version(const regex_t *pattern, const char *output, struct probe
  * can make one in here, root included, and it need not be removed. */
 #define NO_HOME "HOME=/dev/null"
 
-static int run_probe(const struct tool_file *file, struct text *output, struct error *err)
+static int run_probe(const struct tool_file *file, const struct probe *probe, struct text *output,
+		     struct error *err)
 {
-	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(PROBE_SECONDS) };
+	const struct io_limit limit = { .deadline_ns = probe->deadline_ns
+							       ? probe->deadline_ns
+							       : clock_deadline_ns(PROBE_SECONDS) };
 	AUTO_WORDS environment = { 0 };
 	AUTO_WORDS words = { 0 };
 	for (char **word = file->probe; *word; word++)
@@ -78,7 +81,12 @@ static int run_probe(const struct tool_file *file, struct text *output, struct e
 	struct error own = { 0 };
 	int status = 0;
 	if (child_capture(&spec, &limit, PROBE_BYTES, output, &status, &own) < 0)
-		return error_set(err, ERROR_UNAVAILABLE, own.code, "probe: %s", own.message);
+		return own.kind == ERROR_TIMEOUT
+			       ? error_set(err, ERROR_UNAVAILABLE, 0,
+					   "probe: %s: it did not end within its limit of %d s",
+					   file->probe[0], PROBE_SECONDS)
+			       : error_set(err, ERROR_UNAVAILABLE, own.code, "probe: %s",
+					   own.message);
 	if (status == 0)
 		return 0;
 	char text[64];
@@ -91,7 +99,7 @@ static int run_probe(const struct tool_file *file, struct text *output, struct e
 int tool_probe(const struct tool_file *file, const regex_t *pattern, struct probe *probe,
 	       struct error *err)
 {
-	*probe = (struct probe){ 0 };
+	probe->version[0] = probe->path[0] = '\0';
 	if (need_program(file->run, probe, err) < 0 || need_program(file->into, NULL, err) < 0 ||
 	    need_program(file->serve, NULL, err) < 0)
 		return -1;
@@ -101,7 +109,7 @@ int tool_probe(const struct tool_file *file, const regex_t *pattern, struct prob
 	if (!file->probe)
 		return 0;
 	AUTO_TEXT output = { 0 };
-	if (run_probe(file, &output, err) < 0)
+	if (run_probe(file, probe, &output, err) < 0)
 		return -1;
 	return pattern ? take_version(pattern, text_string(&output), probe, err) : 0;
 }

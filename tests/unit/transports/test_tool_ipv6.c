@@ -28,7 +28,7 @@ static struct manifest files;
 
 static bool is_runnable(const struct transport *transport)
 {
-	struct probe probe;
+	struct probe probe = { .side = XFER_SOURCE };
 	struct error err = { 0 };
 	const char *need = transport->needs ? transport->needs[0] : NULL;
 	if (need && strcmp(need, "sshd") != 0)
