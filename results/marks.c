@@ -10,9 +10,22 @@
 
 #define GIB 1073741824.0
 
-const char *const mark_measure_names[] = { "rate", "cpu", NULL };
+const char *const mark_measure_names[] = { "rate", "cpu", "spread", "cpu-sink-spread", NULL };
+
+/* Cases of a sum. */
+#define SUM_MAX 4
 
 static const char *const mark_columns[] = { "study", "ours", "against", "measure", "required" };
+
+static bool is_spread(const struct mark *mark)
+{
+	return mark->measure == MARK_SPREAD || mark->measure == MARK_CPU_SINK_SPREAD;
+}
+
+bool mark_is_least(const struct mark *mark)
+{
+	return mark->measure == MARK_RATE;
+}
 
 int mark_read_header(struct csv_reader *reader, struct error *err)
 {
@@ -28,6 +41,27 @@ int mark_read_header(struct csv_reader *reader, struct error *err)
 				reader->name);
 }
 
+static int read_measure(const struct csv_reader *reader, struct mark *mark, struct error *err)
+{
+	const char *measure = csv_reader_field(reader, 3);
+	int i = 0;
+	while (mark_measure_names[i] && strcmp(measure, mark_measure_names[i]) != 0)
+		i++;
+	if (!mark_measure_names[i])
+		return error_set(err, ERROR_CONFIG, 0,
+				 "%s:%zu: measure %.20s: rate, cpu, spread or cpu-sink-spread",
+				 reader->name, reader->line, measure);
+	mark->measure = (enum mark_measure)i;
+	if ((mark->against[0] == '\0') != is_spread(mark))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "%s:%zu: a spread is held against no other case, all else is",
+				 reader->name, reader->line);
+	if (strchr(mark->against, '+') && mark->measure != MARK_CPU)
+		return error_set(err, ERROR_CONFIG, 0, "%s:%zu: only CPU can be a sum",
+				 reader->name, reader->line);
+	return 0;
+}
+
 int mark_read(struct csv_reader *reader, struct mark *mark, struct error *err)
 {
 	int found = csv_reader_next(reader, err);
@@ -40,11 +74,8 @@ int mark_read(struct csv_reader *reader, struct mark *mark, struct error *err)
 	text_copy(mark->study, sizeof(mark->study), csv_reader_field(reader, 0));
 	text_copy(mark->ours, sizeof(mark->ours), csv_reader_field(reader, 1));
 	text_copy(mark->against, sizeof(mark->against), csv_reader_field(reader, 2));
-	const char *measure = csv_reader_field(reader, 3);
-	mark->measure = strcmp(measure, "cpu") == 0 ? MARK_CPU : MARK_RATE;
-	if (strcmp(measure, mark_measure_names[mark->measure]) != 0)
-		return error_set(err, ERROR_CONFIG, 0, "%s:%zu: measure %.20s: rate or cpu",
-				 reader->name, reader->line, measure);
+	if (read_measure(reader, mark, err) < 0)
+		return -1;
 	const char *required = csv_reader_field(reader, 4);
 	if (required[0] && !text_to_double(required, &mark->required))
 		return error_set(err, ERROR_CONFIG, 0, "%s:%zu: required %.20s: a number",
@@ -84,16 +115,84 @@ struct columns {
 	size_t count;
 };
 
-static void add_round(const struct mark *mark, const struct result *a, const struct result *b,
-		      struct columns *columns)
+/* The rows of all cases that ours is held against in that round; 0 when one has none. */
+static size_t find_all(const struct results *results, const char *against, int64_t round,
+		       const struct result *rows[SUM_MAX])
 {
+	char names[sizeof(((struct mark *)0)->against)];
+	size_t count = 0;
+	text_copy(names, sizeof(names), against);
+	for (char *save = NULL, *name = strtok_r(names, "+", &save); name;
+	     name = strtok_r(NULL, "+", &save)) {
+		const struct result *row = count < SUM_MAX ? find(results, name, round) : NULL;
+		if (!row)
+			return 0;
+		rows[count++] = row;
+	}
+	return count;
+}
+
+static void add_round(const struct mark *mark, const struct result *ours,
+		      const struct result *const *others, size_t count, struct columns *columns)
+{
+	double cpu = 0;
+	for (size_t other = 0; other < count; other++)
+		cpu += cpu_s_per_gib(others[other]);
 	size_t i = columns->count++;
-	columns->ours_bps[i] = a->goodput_bps;
-	columns->against_bps[i] = b->goodput_bps;
-	columns->ours_cpu[i] = cpu_s_per_gib(a);
-	columns->against_cpu[i] = cpu_s_per_gib(b);
-	columns->ratio[i] = mark->measure == MARK_RATE ? a->goodput_bps / b->goodput_bps
-						       : cpu_s_per_gib(a) / cpu_s_per_gib(b);
+	columns->ours_bps[i] = ours->goodput_bps;
+	columns->against_bps[i] = count == 1 ? others[0]->goodput_bps : (double)NAN;
+	columns->ours_cpu[i] = cpu_s_per_gib(ours);
+	columns->against_cpu[i] = cpu;
+	columns->ratio[i] = mark->measure == MARK_RATE
+				    ? columns->ours_bps[i] / columns->against_bps[i]
+				    : columns->ours_cpu[i] / cpu;
+}
+
+static bool is_missing(const struct results *results, const char *name, size_t length)
+{
+	for (size_t i = 0; i < results->count; i++)
+		if (results->rows[i].status == STATUS_UNAVAILABLE &&
+		    strlen(results->rows[i].case_name) == length &&
+		    strncmp(results->rows[i].case_name, name, length) == 0)
+			return true;
+	return false;
+}
+
+static bool some_missing(const struct mark *mark, const struct results *results)
+{
+	bool missing = is_missing(results, mark->ours, strlen(mark->ours));
+	for (const char *name = mark->against; *name;) {
+		size_t length = strcspn(name, "+");
+		missing |= is_missing(results, name, length);
+		name += length + (name[length] == '+');
+	}
+	return missing;
+}
+
+/* How far the runs of one case are from each other. */
+static void measure_spread(const struct mark *mark, const struct results *results, double *values,
+			   struct mark_figures *figures)
+{
+	size_t count = 0;
+	double low = NAN, high = NAN;
+	for (size_t i = 0; i < results->count; i++) {
+		const struct result *row = &results->rows[i];
+		if (row != find(results, mark->ours, row->round))
+			continue;
+		values[count++] = mark->measure == MARK_SPREAD
+					  ? row->goodput_bps
+					  : row->cpu_sink_s / ((double)row->payload_bytes / GIB);
+	}
+	double middle = median(values, count);
+	statistics_range(values, count, &low, &high);
+	figures->rounds = count;
+	*(mark->measure == MARK_SPREAD ? &figures->ours_bps : &figures->ours_cpu_s_per_gib) =
+		middle;
+	figures->ratio_low = low / middle;
+	figures->ratio_high = high / middle;
+	figures->ratio = mark->measure == MARK_SPREAD
+				 ? fmax(1 - figures->ratio_low, figures->ratio_high - 1)
+				 : high / low;
 }
 
 void mark_measure(const struct mark *mark, const struct results *results,
@@ -105,20 +204,32 @@ void mark_measure(const struct mark *mark, const struct results *results,
 		abort();
 	struct columns columns = { all, all + room, all + 2 * room, all + 3 * room, all + 4 * room,
 				   0 };
-	for (size_t i = 0; i < results->count; i++) {
-		const struct result *row = &results->rows[i];
-		const struct result *other = find(results, mark->against, row->round);
-		if (other && row == find(results, mark->ours, row->round))
-			add_round(mark, row, other, &columns);
-	}
 	*figures = (struct mark_figures){
-		.rounds = columns.count,
-		.ours_bps = median(columns.ours_bps, columns.count),
-		.against_bps = median(columns.against_bps, columns.count),
-		.ours_cpu_s_per_gib = median(columns.ours_cpu, columns.count),
-		.against_cpu_s_per_gib = median(columns.against_cpu, columns.count),
-		.ratio = median(columns.ratio, columns.count),
+		.missing = some_missing(mark, results),
+		.ours_bps = (double)NAN,
+		.against_bps = (double)NAN,
+		.ours_cpu_s_per_gib = (double)NAN,
+		.against_cpu_s_per_gib = (double)NAN,
 	};
+	if (is_spread(mark)) {
+		measure_spread(mark, results, all, figures);
+		return;
+	}
+	for (size_t i = 0; i < results->count; i++) {
+		const struct result *others[SUM_MAX];
+		const struct result *row = &results->rows[i];
+		if (row != find(results, mark->ours, row->round))
+			continue;
+		size_t count = find_all(results, mark->against, row->round, others);
+		if (count > 0)
+			add_round(mark, row, others, count, &columns);
+	}
+	figures->rounds = columns.count;
+	figures->ours_bps = median(columns.ours_bps, columns.count);
+	figures->against_bps = median(columns.against_bps, columns.count);
+	figures->ours_cpu_s_per_gib = median(columns.ours_cpu, columns.count);
+	figures->against_cpu_s_per_gib = median(columns.against_cpu, columns.count);
+	figures->ratio = median(columns.ratio, columns.count);
 	statistics_range(columns.ratio, columns.count, &figures->ratio_low, &figures->ratio_high);
 }
 
@@ -127,9 +238,9 @@ const char *mark_verdict(const struct mark *mark, const struct mark_figures *fig
 	if (isnan(mark->required))
 		return "";
 	if (!isfinite(figures->ratio))
-		return "unknown";
-	bool met = mark->measure == MARK_RATE ? figures->ratio >= mark->required
-					      : figures->ratio <= mark->required;
+		return figures->missing ? "skipped" : "unknown";
+	bool met = mark_is_least(mark) ? figures->ratio >= mark->required
+				       : figures->ratio <= mark->required;
 	return met ? "yes" : "no";
 }
 

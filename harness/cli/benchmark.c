@@ -14,14 +14,16 @@
 
 static void show(const struct mark *mark, const struct mark_figures *figures)
 {
-	char required[32] = "", ratio[64] = "no pair of ok runs";
+	char required[32] = "", ratio[64] = "no rounds with all ok";
 	if (mark->required > 0)
 		snprintf(required, sizeof(required), "%s %.2f",
-			 mark->measure == MARK_RATE ? ">=" : "<=", mark->required);
+			 mark_is_least(mark) ? ">=" : "<=", mark->required);
+	if (figures->missing)
+		snprintf(ratio, sizeof(ratio), "a tool is not installed");
 	if (isfinite(figures->ratio))
 		snprintf(ratio, sizeof(ratio), "%6.2f  [%.2f to %.2f]", figures->ratio,
 			 figures->ratio_low, figures->ratio_high);
-	printf("%-16s %-17s %-14s %-4s %-26s %-8s %s\n", mark->study, mark->ours, mark->against,
+	printf("%-16s %-17s %-14s %-15s %-26s %-8s %s\n", mark->study, mark->ours, mark->against,
 	       mark_measure_names[mark->measure], ratio, required, mark_verdict(mark, figures));
 }
 
