@@ -8,11 +8,14 @@
 #include "datasets/tree.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
+#include "harness/base/overlap.h"
 
 enum links { LINKS_KEEP, LINKS_SKIP };
 static const char *const links_names[] = { [LINKS_KEEP] = "keep", [LINKS_SKIP] = "skip", NULL };
-enum use { USE_COPY, USE_PLACE };
-static const char *const use_names[] = { [USE_COPY] = "copy", [USE_PLACE] = "place", NULL };
+enum use { USE_COPY, USE_PLACE, USE_HARD_LINKS };
+static const char *const use_names[] = {
+	[USE_COPY] = "copy", [USE_PLACE] = "place", [USE_HARD_LINKS] = "hard-links", NULL
+};
 
 struct directory_options {
 	char path[OPTION_TEXT_SIZE];
@@ -36,9 +39,25 @@ static const struct option_def directory_table[] = {
 	  .offset = offsetof(struct directory_options, use),
 	  .fallback = "copy",
 	  .choices = use_names,
-	  .help = "copy the tree to the data location first, or read it in its place" },
+	  .help = "copy the tree to the data location first, read it in its place, or make a tree "
+		  "of hard links to its files in a location on the same file system (as place does "
+		  "where links are left out of a tree that has some)" },
 	{ 0 },
 };
+
+/* Who reads a tree in its place sees its links, too: without them, it takes another tree. */
+static int settle_use(struct directory_options *o, struct error *err)
+{
+	const struct manifest_scan_options scan = { .deadline_ns = CLOCK_NEVER };
+	struct manifest list = { 0 };
+	if (o->use != USE_PLACE || o->links != LINKS_SKIP)
+		return 0;
+	int result = manifest_list(&list, o->path, &scan, err);
+	if (list.links > 0)
+		o->use = USE_HARD_LINKS;
+	manifest_free(&list);
+	return result;
+}
 
 static int directory_settle(void *options, struct error *err)
 {
@@ -55,7 +74,7 @@ static int directory_settle(void *options, struct error *err)
 				 "directory path '%s' is longer than %zu bytes",
 				 manifest_shown(shown, absolute), sizeof(o->path) - 1);
 	text_copy(o->path, sizeof(o->path), absolute);
-	return 0;
+	return settle_use(o, err);
 }
 
 static int check_path(const struct directory_options *o, struct error *err)
@@ -69,27 +88,12 @@ static int check_path(const struct directory_options *o, struct error *err)
 	return 0;
 }
 
-static int check_links(const struct directory_options *o, const struct manifest *list,
-		       struct error *err)
-{
-	char shown[MANIFEST_SHOWN_SIZE];
-	if (o->links == LINKS_KEEP || o->use == USE_COPY || list->links == 0)
-		return 0;
-	for (size_t i = 0; i < list->count; i++)
-		if (list->entries[i].type == MANIFEST_LINK)
-			return error_set(
-				err, ERROR_CONFIG, 0,
-				"links=skip needs use=copy: the tree has links, the first is '%s'",
-				manifest_shown(shown, list->entries[i].path));
-	return 0;
-}
-
 /* What the dataset will hold: the tree, less its links where they are skipped. */
 static int list_tree(const struct directory_options *o, const struct manifest_scan_options *scan,
 		     struct manifest *list, struct error *err)
 {
 	struct manifest_scan_options options = *scan;
-	options.skip_links = o->links == LINKS_SKIP && o->use == USE_COPY;
+	options.skip_links = o->links == LINKS_SKIP;
 	return check_path(o, err) < 0 ? -1 : manifest_list(list, o->path, &options, err);
 }
 
@@ -98,37 +102,37 @@ static int directory_plan(const void *options, struct dataset_estimate *estimate
 	const struct directory_options *o = options;
 	const struct manifest_scan_options scan = { .deadline_ns = CLOCK_NEVER };
 	struct manifest list = { 0 };
+	uint64_t disk_bytes = 0;
 	int result = list_tree(o, &scan, &list, err);
 	if (result == 0)
-		result = check_links(o, &list, err);
-	*estimate = (struct dataset_estimate){ .files = list.files, .bytes = list.bytes };
+		result = stage_disk_bytes(o->path, &list, &disk_bytes, err);
+	*estimate = (struct dataset_estimate){
+		.files = list.files,
+		.bytes = list.bytes,
+		.made_bytes = o->use == USE_COPY ? disk_bytes : 0,
+		.copy_bytes = disk_bytes,
+		.entries = list.count,
+		.links = list.links,
+		.empty_folders = list.empty_folders,
+		.odd_names = list.odd_names,
+		.hard_links = o->use == USE_HARD_LINKS,
+	};
 	manifest_free(&list);
 	return result;
-}
-
-/* True if inner is outer or lies in it; both absolute. */
-static bool lies_within(const char *inner, const char *outer)
-{
-	size_t length = strlen(outer);
-	if (length == 1)
-		return true;
-	return strncmp(inner, outer, length) == 0 &&
-	       (inner[length] == '/' || inner[length] == '\0');
 }
 
 /* A tree must not be copied into itself. */
 static int check_apart(const struct directory_options *o, const char *root, struct error *err)
 {
 	char shown[MANIFEST_SHOWN_SIZE];
-	AUTO_FREE char *from = realpath(o->path, NULL);
-	AUTO_FREE char *to = realpath(root, NULL);
-	if (!from || !to)
-		return error_system(err, "%s", manifest_shown(shown, from ? root : o->path));
-	if (!lies_within(to, from))
+	enum overlap overlap = OVERLAP_NONE;
+	if (overlap_find(root, o->path, &overlap, err) < 0)
+		return -1;
+	if (overlap != OVERLAP_SAME && overlap != OVERLAP_INSIDE)
 		return 0;
 	return error_set(err, ERROR_CONFIG, 0,
 			 "directory path '%s' contains the data location: choose another location",
-			 manifest_shown(shown, from));
+			 manifest_shown(shown, o->path));
 }
 
 /* The list goes before the scan makes another of the same size. */
@@ -141,22 +145,11 @@ static int copy_tree(const struct dataset_job *job, const struct manifest_scan_o
 	int result = check_apart(o, job->root, err);
 	if (result == 0)
 		result = list_tree(o, scan, &list, err);
-	if (result == 0 && stage_tree(job, o->path, &list, err) < 0)
-		result = error_wrap(err, "copy %s", manifest_shown(shown, o->path));
-	manifest_free(&list);
-	return result;
-}
-
-/* In place, before anything is hashed. */
-static int refuse_links(const struct directory_options *o, const struct manifest_scan_options *scan,
-			struct error *err)
-{
-	struct manifest list = { 0 };
-	if (o->links == LINKS_KEEP)
-		return 0;
-	int result = list_tree(o, scan, &list, err);
-	if (result == 0)
-		result = check_links(o, &list, err);
+	bool linked = o->use == USE_HARD_LINKS;
+	if (result == 0 && (linked ? stage_hard_links(job, o->path, &list, err)
+				   : stage_tree(job, o->path, &list, err)) < 0)
+		result = error_wrap(err, "%s %s", linked ? "link" : "copy",
+				    manifest_shown(shown, o->path));
 	manifest_free(&list);
 	return result;
 }
@@ -170,12 +163,21 @@ static int directory_make(const struct dataset_job *job, struct error *err)
 	};
 	if (check_path(o, err) < 0)
 		return -1;
-	if (o->use == USE_COPY)
+	if (o->use != USE_PLACE)
 		return copy_tree(job, &scan, err) < 0
 			       ? -1
 			       : manifest_scan(job->manifest, job->root, &scan, err);
-	return refuse_links(o, &scan, err) < 0 ? -1
-					       : manifest_scan(job->manifest, o->path, &scan, err);
+	if (manifest_scan(job->manifest, o->path, &scan, err) < 0)
+		return -1;
+	return o->links == LINKS_KEEP || job->manifest->links == 0
+		       ? 0
+		       : error_set(err, ERROR_CONFIG, 0,
+				   "a symbolic link came into the tree after it was looked at");
+}
+
+static const char *directory_reads(const void *options)
+{
+	return ((const struct directory_options *)options)->path;
 }
 
 static const char *directory_in_place(const void *options)
@@ -193,5 +195,6 @@ const struct dataset dataset_directory = {
 	.plan = directory_plan,
 	.make = directory_make,
 	.in_place = directory_in_place,
+	.reads = directory_reads,
 	.users_own = true,
 };

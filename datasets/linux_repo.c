@@ -93,7 +93,7 @@ static int linux_repo_plan(const void *options, struct dataset_estimate *estimat
 			   struct error *err)
 {
 	const struct linux_repo_options *o = options;
-	*estimate = (struct dataset_estimate){ .files = files_of(o), .bytes = o->bytes };
+	tree_estimate(estimate, files_of(o), o->bytes);
 	if (estimate->files > SIZES_FILES_MAX)
 		return error_set(err, ERROR_CONFIG, 0,
 				 "bytes gives more than 10 million files: set files, too");

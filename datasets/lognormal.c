@@ -66,16 +66,17 @@ static uint64_t whole_size(double size)
 static int lognormal_plan(const void *options, struct dataset_estimate *estimate, struct error *err)
 {
 	const struct lognormal_options *o = options;
-	*estimate = (struct dataset_estimate){ .files = o->files, .bytes = o->bytes };
+	uint64_t bytes = 0;
+	tree_estimate(estimate, o->files, o->bytes);
 	if (o->bytes > 0)
 		return tree_check_counts(o->files, o->bytes, err);
 	for (uint64_t i = 0; i < o->files; i++) {
 		double size = size_at(o, i);
-		if (size > (double)SIZES_BYTES_MAX ||
-		    (estimate->bytes += whole_size(size)) > SIZES_BYTES_MAX)
+		if (size > (double)SIZES_BYTES_MAX || (bytes += whole_size(size)) > SIZES_BYTES_MAX)
 			return error_set(err, ERROR_CONFIG, 0,
 					 "files, median and sigma give more than 10^15 bytes");
 	}
+	tree_estimate(estimate, o->files, bytes);
 	return 0;
 }
 

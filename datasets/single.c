@@ -23,7 +23,7 @@ static int single_plan(const void *options, struct dataset_estimate *estimate, s
 {
 	(void)err;
 	const struct single_options *o = options;
-	*estimate = (struct dataset_estimate){ .files = 1, .bytes = o->bytes };
+	tree_estimate(estimate, 1, o->bytes);
 	return 0;
 }
 

@@ -42,7 +42,7 @@ static int small_files_plan(const void *options, struct dataset_estimate *estima
 {
 	const struct small_files_options *o = options;
 	/* Both are bounded by the table: the product fits. */
-	*estimate = (struct dataset_estimate){ .files = o->files, .bytes = o->files * o->size };
+	tree_estimate(estimate, o->files, o->files * o->size);
 	if (estimate->bytes <= SIZES_BYTES_MAX)
 		return 0;
 	return error_set(err, ERROR_CONFIG, 0, "files times size is more than 10^15 bytes");

@@ -20,6 +20,7 @@ struct stage {
 	const struct dataset_job *job;
 	const struct manifest *list;
 	int from_fd, to_fd; /* the roots */
+	bool hard_links;    /* instead of copies */
 	atomic_size_t next;
 	atomic_bool stop;
 	pthread_mutex_t lock; /* guards error */
@@ -39,20 +40,37 @@ static int cannot(const char *what, const char *path, struct error *err)
 	return error_system(err, "%s '%s'", what, manifest_shown(shown, path));
 }
 
-/* What the copy takes on disk: holes take nothing. */
-static int check_room(const struct stage *stage, struct error *err)
+static int sum_disk_bytes(int from_fd, const struct manifest *list, uint64_t *bytes,
+			  struct error *err)
 {
-	uint64_t need = 0;
-	for (size_t i = 0; i < stage->list->count; i++) {
-		const struct manifest_entry *entry = &stage->list->entries[i];
+	*bytes = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct manifest_entry *entry = &list->entries[i];
 		struct stat status;
 		if (entry->type != MANIFEST_FILE)
 			continue;
-		if (fstatat(stage->from_fd, entry->path, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(from_fd, entry->path, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			return cannot("look at", entry->path, err);
 		uint64_t taken = (uint64_t)status.st_blocks * 512; /* stat(2)'s unit */
-		need += taken < entry->size_bytes ? taken : entry->size_bytes;
+		*bytes += taken < entry->size_bytes ? taken : entry->size_bytes;
 	}
+	return 0;
+}
+
+int stage_disk_bytes(const char *source, const struct manifest *list, uint64_t *bytes,
+		     struct error *err)
+{
+	AUTO_FD from = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (from < 0)
+		return cannot("open folder", source, err);
+	return sum_disk_bytes(from, list, bytes, err);
+}
+
+static int check_room(const struct stage *stage, struct error *err)
+{
+	uint64_t need = 0;
+	if (!stage->hard_links && sum_disk_bytes(stage->from_fd, stage->list, &need, err) < 0)
+		return -1;
 	return tree_check_room(stage->job->root, need, stage->list->count, err);
 }
 
@@ -110,6 +128,13 @@ static int copy_file(const struct stage *stage, const char *path, unsigned char 
 	return 0;
 }
 
+static int link_file(const struct stage *stage, const char *path, struct error *err)
+{
+	return linkat(stage->from_fd, path, stage->to_fd, path, 0) == 0
+		       ? 0
+		       : error_system(err, "make a hard link");
+}
+
 static void stage_fail(struct stage *stage, const struct error *err)
 {
 	pthread_mutex_lock(&stage->lock);
@@ -130,7 +155,8 @@ static void copy_some(struct stage *stage, unsigned char *buffer)
 		if (entry->type != MANIFEST_FILE)
 			continue;
 		if (tree_stopped(stage->job, &error) == 0 &&
-		    copy_file(stage, entry->path, buffer, &error) == 0)
+		    (stage->hard_links ? link_file(stage, entry->path, &error)
+				       : copy_file(stage, entry->path, buffer, &error)) == 0)
 			continue;
 		if (error.kind == ERROR_SYSTEM)
 			error_wrap(&error, "'%s'", manifest_shown(shown, entry->path));
@@ -198,8 +224,8 @@ static int settle_folders(const struct stage *stage, struct error *err)
 	return 0;
 }
 
-int stage_tree(const struct dataset_job *job, const char *source, const struct manifest *list,
-	       struct error *err)
+static int stage(const struct dataset_job *job, const char *source, const struct manifest *list,
+		 bool hard_links, struct error *err)
 {
 	AUTO_FD from = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (from < 0)
@@ -207,9 +233,23 @@ int stage_tree(const struct dataset_job *job, const char *source, const struct m
 	AUTO_FD to = open(job->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to < 0)
 		return cannot("open folder", job->root, err);
-	struct stage stage = { .job = job, .list = list, .from_fd = from, .to_fd = to };
-	if (check_room(&stage, err) < 0 || make_folders_and_links(&stage, err) < 0 ||
-	    copy_files(&stage, err) < 0)
+	struct stage work = {
+		.job = job, .list = list, .from_fd = from, .to_fd = to, .hard_links = hard_links
+	};
+	if (check_room(&work, err) < 0 || make_folders_and_links(&work, err) < 0 ||
+	    copy_files(&work, err) < 0)
 		return -1;
-	return settle_folders(&stage, err);
+	return settle_folders(&work, err);
+}
+
+int stage_tree(const struct dataset_job *job, const char *source, const struct manifest *list,
+	       struct error *err)
+{
+	return stage(job, source, list, false, err);
+}
+
+int stage_hard_links(const struct dataset_job *job, const char *source, const struct manifest *list,
+		     struct error *err)
+{
+	return stage(job, source, list, true, err);
 }

@@ -11,4 +11,12 @@
 int stage_tree(const struct dataset_job *job, const char *source, const struct manifest *list,
 	       struct error *err) MUST_CHECK;
 
+/* The same tree out of hard links to the files at source, which takes no room for contents: both
+ * must be on one file system. */
+int stage_hard_links(const struct dataset_job *job, const char *source, const struct manifest *list,
+		     struct error *err) MUST_CHECK;
+/* What the listed files of the tree at source take on disk: holes take nothing. */
+int stage_disk_bytes(const char *source, const struct manifest *list, uint64_t *bytes,
+		     struct error *err) MUST_CHECK;
+
 #endif

@@ -46,6 +46,13 @@ int tree_add_numbered(struct manifest *manifest, const uint64_t *sizes, uint64_t
 	return 0;
 }
 
+void tree_estimate(struct dataset_estimate *estimate, uint64_t files, uint64_t bytes)
+{
+	*estimate = (struct dataset_estimate){
+		.files = files, .bytes = bytes, .made_bytes = bytes, .copy_bytes = bytes
+	};
+}
+
 int tree_stopped(const struct dataset_job *job, struct error *err)
 {
 	if (cancel_requested(job->cancel))

@@ -32,6 +32,8 @@ int tree_write(const struct dataset_job *job, uint64_t compressible_pct,
 int tree_write_threads(const struct dataset_job *job, uint64_t compressible_pct, unsigned threads,
 		       struct error *err) MUST_CHECK;
 
+/* Of a tree of so many files with so many bytes in all. */
+void tree_estimate(struct dataset_estimate *estimate, uint64_t files, uint64_t bytes);
 /* CANCELLED or TIMEOUT when the job shall stop. */
 int tree_stopped(const struct dataset_job *job, struct error *err) MUST_CHECK;
 /* An error when the file system of root has fewer free bytes than the tree will take. */

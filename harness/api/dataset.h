@@ -21,10 +21,17 @@ struct dataset_job {
 	int64_t deadline_ns;
 };
 
-/* What can be said before anything is made, for --plan. */
+/* What can be said before anything is made: for --plan, and for what cannot work. */
 struct dataset_estimate {
 	uint64_t files;
 	uint64_t bytes;
+	uint64_t made_bytes; /* what making it takes on its file system */
+	uint64_t copy_bytes; /* what a copy takes; both at least: holes aside, and no metadata */
+	/* Of the user's own tree what is known by now; a made one has nothing of it. */
+	uint64_t entries; /* files, folders and links; 0: unknown */
+	uint64_t links;
+	bool empty_folders, odd_names;
+	bool hard_links; /* it is made of hard links to the user's files: their file system only */
 };
 
 /* Always const. */
@@ -43,6 +50,8 @@ struct dataset {
 	/* Where the user's own tree is used in place: its path, or NULL for a tree made in root.
 	 * Optional. */
 	const char *(*in_place)(const void *options);
+	/* The user's own folder that it reads, copied or in place. Optional. */
+	const char *(*reads)(const void *options);
 	/* The data is the user's own: it leaves the machine unencrypted only with
 	 * --allow-plaintext. */
 	bool users_own;

@@ -3,17 +3,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/io.h"
 #include "harness/base/text.h"
+
+#define MEMINFO_MAX (1 << 16)
 
 static const struct io_limit no_limit = { .deadline_ns = CLOCK_NEVER };
 
@@ -225,6 +229,31 @@ int folder_free_bytes(const char *path, uint64_t *bytes, struct error *err)
 	if (statvfs(path, &status) < 0)
 		return error_system(err, "statvfs %s", path);
 	*bytes = (uint64_t)status.f_bavail * status.f_frsize;
+	return 0;
+}
+
+/* 0 where the kernel does not tell. */
+static uint64_t memory_available(void)
+{
+	AUTO_FREE char *text = NULL;
+	unsigned long long kib = 0;
+	if (file_read_all("/proc/meminfo", MEMINFO_MAX, &text, NULL, NULL) < 0)
+		return 0;
+	const char *line = strstr(text, "MemAvailable:");
+	return line && sscanf(line, "MemAvailable: %llu kB", &kib) == 1 ? kib * 1024 : 0;
+}
+
+int folder_room_bytes(const char *path, uint64_t *bytes, struct error *err)
+{
+	struct statfs status;
+	if (folder_free_bytes(path, bytes, err) < 0)
+		return -1;
+	if (statfs(path, &status) < 0)
+		return error_system(err, "statfs %s", path);
+	uint64_t available = memory_available();
+	bool in_memory = status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
+	if (in_memory && available && available < *bytes)
+		*bytes = available;
 	return 0;
 }
 

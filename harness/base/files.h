@@ -33,6 +33,8 @@ int folder_clear(const char *path, struct error *err) MUST_CHECK;
 int folder_is_empty(const char *path, bool *empty, struct error *err) MUST_CHECK;
 /* Bytes an ordinary user may still write on the path's file system. */
 int folder_free_bytes(const char *path, uint64_t *bytes, struct error *err) MUST_CHECK;
+/* The same, but of a file system in memory no more than this machine has available. */
+int folder_room_bytes(const char *path, uint64_t *bytes, struct error *err) MUST_CHECK;
 /* True if the path consists only of bytes that no shell, ssh or rsync treats specially:
  * [A-Za-z0-9._/@%+=,-]. */
 bool path_is_plain(const char *path);

@@ -166,8 +166,18 @@ static void test_skip_links(void **state)
 	assert_int_equal(manifest.links, 0);
 	check_same(&manifest, "to");
 	manifest_free(&manifest);
-	expect_refused("path=from,links=skip,use=place", ERROR_CONFIG,
-		       "the first is 'folder/outside'");
+	assert_int_equal(folder_clear("to", NULL), 0);
+	/* In its place: the rest of it, by hard links. */
+	struct manifest linked = { 0 };
+	struct stat own, other;
+	expect_made("path=from,links=skip,use=place", &linked);
+	assert_int_equal(linked.files, 5);
+	assert_int_equal(linked.links, 0);
+	check_same(&linked, "to");
+	manifest_free(&linked);
+	assert_int_equal(stat("from/plain", &own), 0);
+	assert_int_equal(stat("to/plain", &other), 0);
+	assert_int_equal(own.st_ino, other.st_ino);
 }
 
 /* Never two lists of the tree at a time: at a million files they would not fit in 256 MiB. */
