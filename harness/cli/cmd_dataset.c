@@ -10,6 +10,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
+#include "harness/base/overlap.h"
 #include "harness/cli/cli.h"
 
 struct arguments {
@@ -117,6 +118,30 @@ static void print_manifest(const struct manifest *manifest)
 		  (unsigned long long)manifest->bytes, digest);
 }
 
+/* A tree is copied, and not into itself. */
+static int check_own_tree(const struct dataset *dataset, const void *values,
+			  const struct arguments *arguments, const char *manifest_path,
+			  struct error *err)
+{
+	const char *tree = dataset->reads ? dataset->reads(values) : NULL;
+	const char *const paths[] = { arguments->folder, manifest_path };
+	if (!tree)
+		return 0;
+	if (dataset->in_place && dataset->in_place(values))
+		return error_set(err, ERROR_CONFIG, 0,
+				 "use=place makes nothing in %s: take use=copy", arguments->folder);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		enum overlap overlap = OVERLAP_NONE;
+		if (overlap_find(paths[i], tree, &overlap, err) < 0)
+			return -1;
+		if (overlap == OVERLAP_SAME || overlap == OVERLAP_INSIDE)
+			return error_set(err, ERROR_CONFIG, 0,
+					 "%s lies in %s, which is to be copied: name another place",
+					 paths[i], tree);
+	}
+	return 0;
+}
+
 static int make(const struct arguments *arguments, const char *manifest_path,
 		const struct cancel *cancel, struct error *err)
 {
@@ -130,7 +155,9 @@ static int make(const struct arguments *arguments, const char *manifest_path,
 	if (!dataset || !values || option_defaults(dataset->options, values, err) < 0 ||
 	    option_set_all(dataset->options, values, items ? items : "", err) < 0 ||
 	    (dataset->settle && dataset->settle(values, err) < 0) ||
-	    dataset->plan(values, &estimate, err) < 0 || empty_folder(arguments->folder, err) < 0)
+	    dataset->plan(values, &estimate, err) < 0 ||
+	    check_own_tree(dataset, values, arguments, manifest_path, err) < 0 ||
+	    empty_folder(arguments->folder, err) < 0)
 		return -1;
 	const struct dataset_job job = { .options = values,
 					 .seed = arguments->seed,

@@ -355,6 +355,7 @@ int cmd_run(int argc, char **argv)
 		.dataset = arguments.dataset,
 		.rounds = arguments.rounds,
 		.seed = arguments.seed,
+		.out = arguments.out ? arguments.out : RESULTS_FOLDER,
 		.sets = (const char *const *)arguments.sets.items,
 		.only = (const char *const *)arguments.only.items,
 	};

@@ -5,12 +5,14 @@
 
 #include "harness/cli/cli.h"
 #include "harness/cli/plan_noise.h"
+#include "harness/study/hindrance.h"
 #include "harness/study/plan.h"
 #include "results/compare.h"
 #include "results/power.h"
 
 static void print_cases(const struct study *study)
 {
+	const struct manifest look = hindrance_estimate(study);
 	for (size_t i = 0; i < study->cases_count; i++) {
 		const struct study_case *item = &study->cases[i];
 		cli_print(stdout, "  %-28s %s%s%s, %llu instance%s", item->label,
@@ -20,8 +22,11 @@ static void print_cases(const struct study *study)
 		/* What --case and --set call it. */
 		if (strcmp(study_case_title(item), item->label) != 0)
 			cli_print(stdout, "  [%s]", item->section);
-		cli_print(stdout, "%s%s\n", item->transport ? "" : " -- ",
-			  item->transport ? "" : item->missing.message);
+		struct error why = { 0 };
+		bool hindered = hindrance_find(study, item, &look, &why) < 0;
+		cli_print(stdout, "%s%s%s%s\n", hindered ? " -- " : "",
+			  hindered ? error_kind_name(why.kind) : "", hindered ? ": " : "",
+			  hindered ? why.message : "");
 	}
 }
 

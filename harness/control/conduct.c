@@ -13,6 +13,7 @@
 #include "harness/control/pair.h"
 #include "harness/control/record.h"
 #include "harness/control/run_row.h"
+#include "harness/study/hindrance.h"
 #include "harness/study/plan.h"
 #include "results/csv.h"
 
@@ -26,6 +27,7 @@ struct conduct {
 	json_t *probes[2];
 	struct text *commands;    /* one a case */
 	struct error *hindrances; /* one a case: kind NONE when it can run */
+	bool *told;               /* one a case: the row that says so is written */
 	struct csv_writer csv;
 	size_t notes_told; /* of the pair's */
 	uint64_t rounds;
@@ -134,52 +136,38 @@ static int check_safety(const struct conduct *conduct, const struct study_case *
 	return safety_check(&facts, &conduct->order->leave, err);
 }
 
-/* A worker without a file would be idle: the figure would not be that of so many. */
-static int check_files(const struct study_case *item, uint64_t files, struct error *err)
-{
-	if (files == 0 && !(item->transport->caps & CAP_EMPTY_TREE))
-		return error_set(err, ERROR_UNSUPPORTED, 0,
-				 "%s cannot carry an empty tree, and this dataset has no file",
-				 item->transport->name);
-	if (item->instances == 1 || item->instances <= files)
-		return 0;
-	if (files == 0)
-		return error_set(err, ERROR_UNSUPPORTED, 0,
-				 "%llu instances share out the files, and this dataset has none",
-				 (unsigned long long)item->instances);
-	return error_set(err, ERROR_UNSUPPORTED, 0,
-			 "%llu instances, but only %llu file%s: some would have nothing to copy",
-			 (unsigned long long)item->instances, (unsigned long long)files,
-			 files == 1 ? "" : "s");
-}
-
 static int check_case(const struct conduct *conduct, const struct study_case *item,
 		      struct error *err)
 {
-	const struct transport *transport = item->transport;
-	if (!transport) {
+	if (!item->transport) {
 		*err = item->missing;
 		return -1;
 	}
 	if (check_probe(conduct, item, err) < 0 || check_safety(conduct, item, err) < 0)
 		return -1;
-	if (transport->check &&
-	    transport->check(transport, item->options,
-			     (enum preserve)conduct->study->settings.preserve, err) < 0)
-		return -1;
-	if (transport_moves_memory(transport, item->options))
-		return 0;
-	if (transport_can_carry(transport, &conduct->pair.dataset.totals, err) < 0)
-		return -1;
-	if (check_files(item, conduct->pair.dataset.totals.files, err) < 0)
-		return -1;
-	return pair_can_share(&conduct->pair, item->instances, err);
+	return hindrance_find(conduct->study, item, &conduct->pair.dataset.totals, err);
+}
+
+/* What is plain before anything is made, so that nothing is made in vain; returns how many. */
+static size_t find_early(struct conduct *conduct)
+{
+	const struct manifest look = hindrance_estimate(conduct->study);
+	size_t hindered = 0;
+	for (size_t i = 0; i < conduct->study->cases_count; i++) {
+		struct error *why = &conduct->hindrances[i];
+		if (hindrance_find(conduct->study, &conduct->study->cases[i], &look, why) < 0)
+			hindered++;
+		else
+			*why = (struct error){ 0 };
+	}
+	return hindered;
 }
 
 static void check_cases(struct conduct *conduct)
 {
 	for (size_t i = 0; i < conduct->study->cases_count; i++)
-		if (check_case(conduct, &conduct->study->cases[i], &conduct->hindrances[i]) == 0)
+		if (conduct->hindrances[i].kind == ERROR_NONE &&
+		    check_case(conduct, &conduct->study->cases[i], &conduct->hindrances[i]) == 0)
 			conduct->hindrances[i] = (struct error){ 0 };
 }
 
@@ -235,13 +223,15 @@ static int do_run(struct conduct *conduct, const struct plan_run *planned, bool 
 	return put_row(conduct, &row, err) < 0 ? -1 : tell_notes(conduct, err);
 }
 
-/* One row a case, in the first round, for what cannot run at all. */
+/* One row a case, in the first round, for what cannot run at all; once. */
 static int write_hindered(struct conduct *conduct, struct error *err)
 {
 	for (size_t i = 0; i < conduct->study->cases_count; i++) {
 		const struct plan_run planned = { .item = i, .round = 1 };
-		if (conduct->hindrances[i].kind != ERROR_NONE &&
-		    do_run(conduct, &planned, false, &conduct->hindrances[i], err) < 0)
+		if (conduct->hindrances[i].kind == ERROR_NONE || conduct->told[i])
+			continue;
+		conduct->told[i] = true;
+		if (do_run(conduct, &planned, false, &conduct->hindrances[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -302,7 +292,8 @@ static int write_all_failed(struct conduct *conduct, const struct plan *plan,
 {
 	log_line(LOG_INFO, "%s", reason->message);
 	for (size_t i = 0; i < plan->count; i++)
-		if (do_run(conduct, &plan->runs[i], false, reason, err) < 0)
+		if (!conduct->told[plan->runs[i].item] &&
+		    do_run(conduct, &plan->runs[i], false, reason, err) < 0)
 			return -1;
 	return 0;
 }
@@ -328,6 +319,11 @@ static int conduct_rows(struct conduct *conduct, struct plan *plan, struct error
 	 * hosts. */
 	if (write_record(conduct, err) < 0)
 		return -1;
+	size_t hindered = find_early(conduct);
+	if (write_hindered(conduct, err) < 0)
+		return -1;
+	if (hindered == conduct->study->cases_count)
+		return 0;
 	if (set_up(conduct, &reason) < 0) {
 		if (cancel_requested(conduct->order->cancel))
 			error_set(&reason, ERROR_CANCELLED, 0, "stopped on request");
@@ -357,6 +353,7 @@ static void conduct_free(struct conduct *conduct)
 		text_free(&conduct->commands[i]);
 	free(conduct->commands);
 	free(conduct->hindrances);
+	free(conduct->told);
 	json_decref(conduct->probes[0]);
 	json_decref(conduct->probes[1]);
 	csv_close(&conduct->csv);
@@ -376,7 +373,8 @@ int conduct_study(const struct conduct_order *order, struct conduct_outcome *out
 	name_study(&conduct);
 	conduct.commands = calloc(order->study->cases_count + 1, sizeof(*conduct.commands));
 	conduct.hindrances = calloc(order->study->cases_count + 1, sizeof(*conduct.hindrances));
-	if (!conduct.commands || !conduct.hindrances)
+	conduct.told = calloc(order->study->cases_count + 1, sizeof(*conduct.told));
+	if (!conduct.commands || !conduct.hindrances || !conduct.told)
 		abort();
 	plan_build(&plan, order->study);
 	pair_init(&conduct.pair, order->study, order->tool_folders, order->folder);

@@ -7,6 +7,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
 #include "harness/protocol/option_object.h"
+#include "harness/study/hindrance.h"
 
 #define SHORT_S 60.0
 #define PROBE_S 120.0
@@ -307,22 +308,12 @@ int pair_probe(struct pair *pair, const struct cancel *cancel, json_t *probes[2]
 	return outcome;
 }
 
-int pair_can_share(const struct pair *pair, uint64_t instances, struct error *err)
-{
-	if (instances > 1 && pair->dataset.in_place)
-		return error_set(
-			err, ERROR_UNSUPPORTED, 0,
-			"several instances need shares of hard links, which a tree used in "
-			"place cannot have: set use = copy");
-	return 0;
-}
-
 int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
 		struct error *err)
 {
 	if (pair->instances == instances)
 		return 0;
-	if (pair_can_share(pair, instances, err) < 0)
+	if (hindrance_share(pair->study, instances, err) < 0)
 		return -1;
 	const struct peer_question question = { .what = REQUEST_SHARES,
 						.members = message_object(),

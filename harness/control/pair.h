@@ -86,8 +86,6 @@ int pair_hold_memory(struct pair *pair, const struct cancel *cancel, struct erro
 /* What a row says of the memory under its copy (see the field table); sink_reply: to "run", or
  * NULL. */
 void pair_memory_text(const struct pair *pair, const json_t *sink_reply, char *to, size_t size);
-/* UNSUPPORTED, with the reason, when this dataset cannot be cut into so many shares. */
-int pair_can_share(const struct pair *pair, uint64_t instances, struct error *err) MUST_CHECK;
 int pair_shares(struct pair *pair, uint64_t instances, const struct cancel *cancel,
 		struct error *err) MUST_CHECK;
 /* Looks whether the source still is what the manifest says: dataset.changed. contents: reads all

@@ -14,6 +14,7 @@
 #include "harness/study/study_input.h"
 #include "harness/study/study_names.h"
 #include "harness/study/study_orders.h"
+#include "harness/study/study_places.h"
 #include "harness/study/study_title.h"
 #include "transports/catalog.h"
 
@@ -261,7 +262,7 @@ static int check_location(const char *key, const char *location, struct error *e
 	return 0;
 }
 
-static int check_together(const struct study *study, struct error *err)
+static int check_together(const struct study *study, const char *out, struct error *err)
 {
 	if (study->cases_count == 0)
 		return error_set(err, ERROR_CONFIG, 0,
@@ -276,7 +277,7 @@ static int check_together(const struct study *study, struct error *err)
 	    strcmp(study->place.location, "ram") == 0)
 		return error_set(err, ERROR_CONFIG, 0,
 				 "cache = cold needs a location on a disk: set [dataset] location");
-	return 0;
+	return study_check_places(study, out, err);
 }
 
 static void set_names(struct study *study, const char *file)
@@ -303,7 +304,7 @@ int study_load(struct study *study, const struct study_request *request, struct 
 	study->rounds_set = study_input_find(&input, "study", "rounds") != NULL;
 	study_input_free(&input);
 	if (outcome == 0)
-		outcome = check_together(study, err);
+		outcome = check_together(study, request->out, err);
 	if (outcome == 0)
 		set_names(study, request->file);
 	else

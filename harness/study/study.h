@@ -80,6 +80,7 @@ struct study_request {
 	const char *const *transports; /* -t TRANSPORT[:opt=value,...] */
 	const char *dataset;           /* --dataset RECIPE[:opt=value,...] */
 	const char *rounds, *seed;     /* --rounds N, --seed N; NULL: the file's */
+	const char *out;               /* where the results will be, for what must not be there */
 	const char *const *sets;       /* --set SECTION.KEY=VALUE */
 	const char *const *only;       /* --case NAME */
 };

@@ -180,6 +180,12 @@ void bench_add_tool(const struct bench *bench, const char *name, const char *for
 	give(path, bench->uid);
 }
 
+void bench_add_filler(const struct bench *bench, const char *fault_tool)
+{
+	bench_add_tool(bench, "filler", "[tool]\nrun = %s\nprobe = %s fill %s\n", fault_tool,
+		       fault_tool, bench->data);
+}
+
 void bench_add_file(const struct bench *bench, const char *name, const char *format, ...)
 {
 	char path[400];
@@ -309,13 +315,18 @@ int program_run(struct bench *bench, const char *const *arguments)
 void program_start_study(struct bench *bench, const char *const *arguments)
 {
 	char location[128];
-	const char *all[ARGUMENTS] = { "run",        "--out", bench->out, "--tools",
-				       bench->tools, "--set", location };
-	size_t count = 7;
+	const char *all[ARGUMENTS] = { "run", "--out", bench->out, "--tools", bench->tools };
+	size_t count = 5;
+	bool located = false;
 	snprintf(location, sizeof(location), "dataset.location=%s", bench->data);
 	for (size_t i = 0; arguments[i]; i++) {
-		assert_true(count + 1 < ARGUMENTS);
+		assert_true(count + 3 < ARGUMENTS);
+		located |= strstr(arguments[i], "location=") != NULL;
 		all[count++] = arguments[i];
+	}
+	if (!located) {
+		all[count++] = "--set";
+		all[count++] = location;
 	}
 	program_start(bench, all);
 }

@@ -56,6 +56,9 @@ void bench_use_tiny_data(struct bench *bench, uint64_t bytes);
 /* Writes tools/NAME.ini. */
 void bench_add_tool(const struct bench *bench, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A tool "filler" that, looked for between the making of the dataset and the first run, fills the
+ * file system of data. fault_tool: its program. */
+void bench_add_filler(const struct bench *bench, const char *fault_tool);
 /* Writes files/NAME, making its folders, readable by the program's user; returns nothing: the path
  * is known. */
 void bench_add_file(const struct bench *bench, const char *name, const char *format, ...)
@@ -68,7 +71,7 @@ void program_start(struct bench *bench, const char *const *arguments);
 int program_wait(struct bench *bench);
 int program_run(struct bench *bench, const char *const *arguments);
 #define PROGRAM_RUN(bench, ...) program_run(bench, (const char *const[]){ __VA_ARGS__, NULL })
-/* `run` with --out, --tools and location of the bench before the arguments. */
+/* `run` with --out, --tools and location of the bench, unless the arguments have a location. */
 void program_start_study(struct bench *bench, const char *const *arguments);
 /* The same to its end; reads runs.csv into bench->results. */
 int program_run_study(struct bench *bench, const char *const *arguments);

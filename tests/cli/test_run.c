@@ -55,6 +55,11 @@ static void plan_names_sections(void **state)
 	PROGRAM_RUN(bench, "run", "my.ini", "-t", "multi:block=1MiB 2MiB", "-t",
 		    "multi:checksum=none xxh3", "--plan", "--case", "a", "--case", "multi (2)",
 		    "--set", "case multi (2).instances=4");
+	/* The first of them was asked for, and would be left out. */
+	ASSERT_EXIT(bench, 2);
+	ASSERT_HOLDS(bench->error, "add --case 'multi'");
+	PROGRAM_RUN(bench, "run", "my.ini", "-t", "multi:checksum=none xxh3", "--plan", "--case",
+		    "a", "--case", "multi", "--set", "case multi.instances=4");
 	ASSERT_EXIT(bench, 0);
 	ASSERT_HOLDS(bench->output, "One stream");
 	ASSERT_HOLDS(bench->output, "multi:checksum=xxh3, 4 instances");
@@ -178,7 +183,8 @@ static void exit_status_tells_rows(void **state)
 {
 	struct bench *bench = *state;
 	bench_add_tool(bench, "absent",
-		       "[tool]\nprobe = lf-no-such\nrun = lf-no-such {src} {dst}\n");
+		       "[tool]\nprobe = lf-no-such\nrun = lf-no-such {src} {dst}\n"
+		       "[preserve]\nmode =\n");
 	PROGRAM_STUDY(bench, "-t", "null", "-t", "absent", "-t", "tcp:instances=21", "--dataset",
 		      SMALL, "--rounds", "2");
 	ASSERT_EXIT(bench, 0);

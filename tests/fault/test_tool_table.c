@@ -229,10 +229,12 @@ static bool has_secret(const char *text)
 
 static void fill_target(struct bench *bench, bool single, const char *dataset)
 {
-	const char *arguments[2 * TOOLS_MAX + 12] = { NULL };
+	const char *arguments[2 * TOOLS_MAX + 14] = { NULL };
 	json_t *list = NULL;
 	size_t count = list_tools(bench, single, arguments, &list);
-	static const char *const rest[] = { "--rounds",
+	static const char *const rest[] = { "-t",
+					    "filler",
+					    "--rounds",
 					    "1",
 					    "--set",
 					    "study.preserve=content",
@@ -247,9 +249,11 @@ static void fill_target(struct bench *bench, bool single, const char *dataset)
 	program_run_study(bench, arguments);
 	json_decref(list);
 	ASSERT_EXIT(bench, 1);
-	assert_int_equal(bench->results.count, tools);
-	for (size_t i = 0; i < tools; i++) {
+	assert_int_equal(bench->results.count, tools + 1);
+	for (size_t i = 0; i < tools + 1; i++) {
 		const struct result *row = &bench->results.rows[i];
+		if (strcmp(row->transport, "filler") == 0)
+			continue;
 		ASSERT_ROW(row, STATUS_FAILED);
 		assert_true(row->error[0]);
 		if (knows_reasons(row->transport))
@@ -264,7 +268,8 @@ static void fill_target(struct bench *bench, bool single, const char *dataset)
 static void full_target_is_told(void **state)
 {
 	struct bench *bench = *state;
-	bench_use_tiny_data(bench, 3 << 20);
+	bench_use_tiny_data(bench, 5 << 20);
+	bench_add_filler(bench, FAULT_TOOL);
 	fill_target(bench, false, "small-files:files=8,size=256KiB");
 	forget_results(bench);
 	fill_target(bench, true, "single:bytes=2MiB");
