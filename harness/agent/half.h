@@ -17,7 +17,8 @@
  *  |                             <----- COMPLETE -----------   the sink
  *  +-- the clock stops: here, or at DONE where the driving half is the sink
  *
- * FAILED, at any time and from either: give up. So does one whose other half hangs up. */
+ * A driving sink lets go of its reserve when it hears ARMED. FAILED, at any time and from either:
+ * give up. So does one whose other half hangs up. */
 #ifndef LINEFILL_AGENT_HALF_H
 #define LINEFILL_AGENT_HALF_H
 

@@ -24,6 +24,7 @@ struct sight {
 	_Atomic int moving, moved;
 	_Atomic bool release; /* workers may end */
 	_Atomic uint16_t link_port;
+	_Atomic pid_t holder; /* of the half's reserve of memory */
 	struct half_result result;
 	struct error prepare_error;
 	struct cancel cancel;
@@ -101,7 +102,7 @@ struct start {
 	size_t instances;
 	double timeout_s;
 	uint16_t link_port; /* driving half: where the test listens */
-	bool flush;
+	bool flush, reserve;
 };
 
 static struct half_plan plan_of(const struct start *start)
@@ -125,7 +126,14 @@ static struct half_plan plan_of(const struct start *start)
 _Noreturn static void half_main(const struct start *start)
 {
 	static struct half half;
+	static struct memory_reserve reserve = { .holder = CHILD_NONE, .fd = -1 };
 	struct half_plan plan = plan_of(start);
+	if (start->reserve) {
+		if (memory_reserve_take(&reserve, "", 1 << 20, within(60), NULL) < 0)
+			_exit(5);
+		plan.reserve = &reserve;
+		plan.keep_pids[0] = sight->holder = reserve.holder.pid;
+	}
 	uint16_t port = 0;
 	int status = 0;
 	if (half_prepare(&half, &plan, &port, within(60), &sight->prepare_error) == 0) {
@@ -310,6 +318,47 @@ static void test_done_lets_a_waiting_worker_end(void **state)
 	assert_string_equal(sight->result.error.message, "");
 }
 
+/* Memory for the copy is held until the last moment before go, by whichever end is the sink. */
+static void test_a_listening_sink_lets_go_of_memory(void **state)
+{
+	(void)state;
+	pid_t pid = start_half(
+		&(struct start){ .transport = &moves, .side = XFER_SINK, .reserve = true });
+	AUTO_FD fd = connect_to_half();
+	hear_nothing(fd);
+	assert_int_equal(kill(sight->holder, 0), 0);
+	say(fd, LINK_ARM);
+	hear(fd, LINK_ARMED);
+	assert_int_equal(kill(sight->holder, 0), -1);
+	say(fd, LINK_GO);
+	sight->release = true;
+	say(fd, LINK_DONE);
+	hear(fd, LINK_COMPLETE);
+	end_half(pid, 0);
+	assert_string_equal(sight->result.error.message, "");
+}
+
+static void test_a_driving_sink_lets_go_of_memory(void **state)
+{
+	(void)state;
+	struct transport pulls = moves;
+	int connected = -1;
+	pulls.driver = XFER_SINK;
+	struct start start = { .transport = &pulls, .side = XFER_SINK, .reserve = true };
+	pid_t pid = start_driver(&start, &connected);
+	AUTO_FD fd = connected;
+	sight->release = true;
+	hear(fd, LINK_ARM);
+	assert_int_equal(kill(sight->holder, 0), 0); /* the other half may take its time */
+	say(fd, LINK_ARMED);
+	hear(fd, LINK_GO);
+	assert_int_equal(kill(sight->holder, 0), -1);
+	hear(fd, LINK_DONE);
+	say(fd, LINK_COMPLETE);
+	end_half(pid, 0);
+	assert_string_equal(sight->result.error.message, "");
+}
+
 /* ---- what is not in order ---- */
 
 /* Says these, one for each word of the half's, and then hangs up. */
@@ -450,6 +499,8 @@ int main(void)
 		HALF_TEST(test_order_of_the_driving_half),
 		HALF_TEST(test_a_sink_that_drives_stops_the_clock),
 		HALF_TEST(test_done_lets_a_waiting_worker_end),
+		HALF_TEST(test_a_listening_sink_lets_go_of_memory),
+		HALF_TEST(test_a_driving_sink_lets_go_of_memory),
 		HALF_TEST(test_other_words),
 		HALF_TEST(test_a_worker_that_fails),
 		HALF_TEST(test_a_worker_that_is_never_ready),
