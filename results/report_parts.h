@@ -27,6 +27,7 @@ void report_ceilings(const struct report *report, struct text *out);
 void report_failures(const struct report *report, struct text *out);
 /* report_compare.c */
 void report_comparisons(const struct report *report, struct text *out);
+/* report_encryption.c */
 void report_encryption(const struct report *report, struct text *out);
 /* report_study.c: facts out of study.json. */
 void report_heading(const struct report *report, struct text *out);

@@ -1,5 +1,6 @@
 #include "results/study_json.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
@@ -35,4 +36,15 @@ const char *study_json_string(const json_t *object, const char *key)
 {
 	const char *string = json_string_value(json_object_get(object, key));
 	return string ? string : "";
+}
+
+const json_t *study_json_case(const json_t *study, const char *name)
+{
+	const json_t *cases = json_object_get(study, "cases");
+	for (size_t i = 0; i < json_array_size(cases); i++) {
+		const json_t *one = json_array_get(cases, i);
+		if (strcmp(study_json_string(one, "name"), name) == 0)
+			return one;
+	}
+	return NULL;
 }

@@ -55,6 +55,7 @@ static const struct option_def ssh_option_defs[] = {
 };
 
 static const char *const ssh_needs[] = { "sshd", NULL };
+static const char *const ssh_plain_twins[] = { "ssh-none", NULL };
 
 /* One end of a run. */
 struct ssh {
@@ -213,6 +214,7 @@ const struct transport transport_ssh = {
 	.needs = ssh_needs,
 	.caps = CAP_TWO_ENDED | CAP_SYMLINKS | CAP_EMPTY_FOLDERS | CAP_HOLES | CAP_ANY_NAME |
 		CAP_EMPTY_TREE,
+	.plain_twins = ssh_plain_twins,
 	.options = ssh_option_defs,
 	.options_size = sizeof(struct ssh_options),
 	.probe = ssh_probe,

@@ -182,12 +182,15 @@ static void tls_cleanup(struct xfer *xfer)
 	xfer->private = NULL;
 }
 
+static const char *const tls_plain_twins[] = { "tcp", NULL };
+
 const struct transport transport_tls = {
 	.name = "tls",
 	.summary = "the whole tree over one connection with TLS 1.3, by OpenSSL",
 	.driver = XFER_SOURCE,
 	.caps = CAP_TWO_ENDED | CAP_SYMLINKS | CAP_EMPTY_FOLDERS | CAP_HOLES | CAP_ANY_NAME |
 		CAP_EMPTY_TREE,
+	.plain_twins = tls_plain_twins,
 	.options = tls_option_defs,
 	.options_size = sizeof(struct tls_options),
 	.probe = tls_probe,

@@ -22,6 +22,7 @@ static void set_ops(struct tool *tool)
 		.needs = (const char *const *)file->needs,
 		.caps = file->caps,
 		.plain = file->plain,
+		.plain_twins = (const char *const *)file->plain_twins,
 		.options = file->option_count ? file->defs : NULL,
 		.options_size = file->options_size,
 		.probe = tool_run_probe,

@@ -64,6 +64,9 @@ struct transport {
 	uint32_t caps;  /* of enum transport_cap */
 	bool plain; /* data always travels unencrypted, whatever the options (see option_def.plain)
 		     */
+	/* Transports that are this one without encryption, the nearest first; ends with NULL; NULL
+	 * for none. Reports hold this one against them: what encryption costs. */
+	const char *const *plain_twins;
 	const struct option_def *options; /* ends with a NULL name; NULL for none */
 	size_t options_size;
 	/* Is it usable here, and which version? UNAVAILABLE with the reason if not. Both ends'

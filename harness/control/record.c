@@ -96,6 +96,15 @@ static json_t *option_values_of(const struct study_case *item)
 	return shown;
 }
 
+static json_t *plain_twins_of(const struct study_case *item)
+{
+	json_t *twins = message_list();
+	const char *const *name = item->transport ? item->transport->plain_twins : NULL;
+	for (; name && *name; name++)
+		message_append(twins, message_shown(*name));
+	return twins;
+}
+
 static json_t *case_of(const struct study_case *item, const struct text *command)
 {
 	json_t *one = message_object();
@@ -104,6 +113,7 @@ static json_t *case_of(const struct study_case *item, const struct text *command
 	message_put_shown(one, "transport", item->transport_name);
 	message_put_shown(one, "options", item->options_text);
 	message_put(one, "option_values", option_values_of(item));
+	message_put(one, "plain_twins", plain_twins_of(item));
 	message_put_shown(one, "factors", item->factors);
 	message_put_whole(one, "instances", (int64_t)item->instances);
 	if (command->length)

@@ -172,6 +172,7 @@ static int take_facts(const struct tool_builder *builder)
 	take_list(builder, TOOL_PROGRAMS, &file->programs);
 	take_list(builder, TOOL_FAR_PROGRAMS, &file->far_programs);
 	take_list(builder, TOOL_PACKAGES, &file->packages);
+	take_list(builder, TOOL_PLAIN_TWINS, &file->plain_twins);
 	if (values[TOOL_COUNTED].text)
 		file->counted = tool_build_copy(values[TOOL_COUNTED].text);
 	if (values[TOOL_TESTED].text)
@@ -329,13 +330,13 @@ void tool_file_free(struct tool_file *file)
 {
 	if (!file)
 		return;
-	void *const blocks[] = { file->name,    file->summary,    file->needs,
-				 file->version, file->probe,      file->prepare,
-				 file->run,     file->into,       file->input,
-				 file->serve,   file->serve_into, file->environment,
-				 file->counted, file->tested,     file->ciphers,
-				 file->macs,    file->programs,   file->far_programs,
-				 file->packages };
+	void *const blocks[] = { file->name,     file->summary,    file->needs,
+				 file->version,  file->probe,      file->prepare,
+				 file->run,      file->into,       file->input,
+				 file->serve,    file->serve_into, file->environment,
+				 file->counted,  file->tested,     file->ciphers,
+				 file->macs,     file->programs,   file->far_programs,
+				 file->packages, file->plain_twins };
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
 		free(blocks[i]);
 	for (size_t i = 0; i < file->text_count; i++) {

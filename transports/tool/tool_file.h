@@ -50,7 +50,7 @@ struct tool_file {
 	double counted_unit;
 	uint64_t ports;
 	char **probe, **prepare, **run, **into, **input, **serve, **serve_into, **environment;
-	char **ciphers, **macs, **programs, **far_programs, **packages;
+	char **ciphers, **macs, **programs, **far_programs, **packages, **plain_twins;
 	char **preserve[TOOL_PRESERVES];
 	struct option_def defs[TOOL_OPTIONS_MAX + 1];
 	struct tool_option options[TOOL_OPTIONS_MAX]; /* in the order of defs */

@@ -8,13 +8,13 @@
 #include "harness/base/text.h"
 #include "transports/tool/tool_template.h"
 
-const char *const tool_key_names[] = {
-	"name",         "summary",    "driver",      "needs",    "caps",         "plain",
-	"probe",        "version",    "prepare",     "run",      "into",         "input",
-	"serve",        "serve_into", "serve_until", "ports",    "environment",  "counted",
-	"counted_unit", "ciphers",    "macs",        "programs", "far_programs", "tested",
-	"verifies",     "packages",   NULL
-};
+const char *const tool_key_names[] = { "name",        "summary",    "driver",       "needs",
+				       "caps",        "plain",      "probe",        "version",
+				       "prepare",     "run",        "into",         "input",
+				       "serve",       "serve_into", "serve_until",  "ports",
+				       "environment", "counted",    "counted_unit", "ciphers",
+				       "macs",        "programs",   "far_programs", "tested",
+				       "verifies",    "packages",   "plain_twins",  NULL };
 const char *const tool_text_key_names[] = { "text", "each", NULL };
 const char *const tool_option_key_names[] = { "type", "default", "min",   "max",  "unit", "choices",
 					      "on",   "off",     "plain", "help", NULL };

@@ -432,6 +432,52 @@ static void test_html_escapes(void **state)
 	assert_string_equal(text_string(&out), "<td class=\"n\">1 &lt; 2</td>");
 }
 
+/* Each cipher is held against the tool's own plain case, then its twin, then any other tool. */
+static void test_encryption_is_held_against_twins(void **state)
+{
+	(void)state;
+	static const struct run runs[] = {
+		{ "tcp", NULL, "none", STATUS_OK, VERIFIED_YES, 9e9, NULL },
+		{ "ssh-none", NULL, "none", STATUS_OK, VERIFIED_YES, 4e9, NULL },
+		{ "ssh", NULL, "aes128-ctr", STATUS_OK, VERIFIED_YES, 1e9, NULL },
+		{ "ssh-b", NULL, "aes128-ctr", STATUS_OK, VERIFIED_YES, 2e9, NULL },
+		{ "scp", NULL, "aes128-ctr", STATUS_OK, VERIFIED_YES, 0.9e9, NULL },
+		{ "many", NULL, "none", STATUS_OK, VERIFIED_YES, 3e9, NULL },
+	};
+	static const char json[] =
+		"{\"cases\":[{\"name\":\"ssh-none\",\"option_values\":{\"server\":\"proftpd\","
+		"\"cipher\":\"none\"}},"
+		"{\"name\":\"ssh\",\"plain_twins\":[\"ssh-none\"],\"option_values\":"
+		"{\"server\":\"sshd\",\"cipher\":\"\"}},"
+		"{\"name\":\"ssh-b\",\"plain_twins\":[1,\"ssh-none\"],\"option_values\":"
+		"{\"server\":\"proftpd\",\"cipher\":\"\"}},"
+		"{\"name\":\"scp\",\"plain_twins\":\"tcp\"}]}";
+	write_runs(runs, 6, 4);
+	write_study(json);
+	AUTO_FREE char *page = make_words();
+	assert_has(page, "ssh</th><td>aes128-ctr</td><td>ssh-none</td><td>its twin without "
+			 "encryption; but server=sshd against proftpd</td><td class=\"n\">0.25");
+	assert_has(page, "ssh-b</th><td>aes128-ctr</td><td>ssh-none</td><td>its twin without "
+			 "encryption</td><td class=\"n\">0.50");
+	assert_has(page, "scp</th><td>aes128-ctr</td><td>tcp</td><td>another tool</td>");
+	/* The same tool told to use no cipher is nearer than any twin. */
+	AUTO_FREE char *path = path_join(folder, "runs.csv");
+	struct csv_writer writer;
+	struct run own = runs[1];
+	own.name = "ssh";
+	own.goodput_bps = 3e9;
+	assert_int_equal(csv_open(&writer, path, NULL), 0);
+	for (int64_t round = 1; round <= 4; round++) {
+		struct result row = make_row(&own, round, 1 + 0.01 * (double)round);
+		text_copy(row.case_name, sizeof(row.case_name), "ssh:cipher=none");
+		assert_int_equal(csv_row(&writer, &row, NULL), 0);
+	}
+	csv_close(&writer);
+	AUTO_FREE char *other = make_words();
+	assert_has(other, "<td>ssh:cipher=none</td><td>the same tool without encryption</td><td "
+			  "class=\"n\">0.33");
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
@@ -445,6 +491,7 @@ int main(void)
 		IN_FOLDER(test_many_pairs),
 		IN_FOLDER(test_baseline),
 		IN_FOLDER(test_fast_rounds_alone_win_nothing),
+		IN_FOLDER(test_encryption_is_held_against_twins),
 		IN_FOLDER(test_without_study_json),
 		IN_FOLDER(test_odd_study_json),
 		IN_FOLDER(test_errors_name_the_file),
