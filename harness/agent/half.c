@@ -125,7 +125,7 @@ static int wait_other(struct half *half, bool until_done, const struct io_limit 
 
 static int gave_up(struct error *err)
 {
-	return error_set(err, ERROR_PEER, 0, "the other end gave up");
+	return error_set(err, ERROR_PEER, LINK_GAVE_UP, "the other end gave up");
 }
 
 /* ---- the driving half: the one place where a run is timed ---- */

@@ -7,6 +7,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/random.h"
 #include "harness/control/run_row.h"
+#include "harness/protocol/link.h"
 #include "harness/protocol/option_object.h"
 
 #define PREPARE_S 120.0
@@ -192,18 +193,26 @@ static int run_halves(const struct run *run, struct pair *pair, const struct can
 	return peer_ask_all(peers, ARRAY_SIZE(peers), &question, cancel, err);
 }
 
-/* Which half's failure explains the other's? Not one that only says that its peer went away; else
- * the one that came first. */
+/* How little a failure explains: one that says that its peer went away less than any other, and one
+ * that knows of no more than that the other half gave up least of all. */
+static int echo_of(const json_t *failure)
+{
+	if (strcmp(message_text(failure, "kind"), "peer") != 0)
+		return 0;
+	return message_whole(failure, "code") == LINK_GAVE_UP ? 2 : 1;
+}
+
+/* Which half's failure explains the other's? The one that came first where both say as much. */
 static const json_t *telling_failure(const json_t *a, const json_t *b)
 {
 	const json_t *a_failure = json_object_get(a, "failure");
 	const json_t *b_failure = json_object_get(b, "failure");
 	if (!a_failure || !b_failure)
 		return a_failure ? a_failure : b_failure;
-	bool a_echo = strcmp(message_text(a_failure, "kind"), "peer") == 0;
-	bool b_echo = strcmp(message_text(b_failure, "kind"), "peer") == 0;
+	int a_echo = echo_of(a_failure);
+	int b_echo = echo_of(b_failure);
 	if (a_echo != b_echo)
-		return a_echo ? b_failure : a_failure;
+		return a_echo > b_echo ? b_failure : a_failure;
 	return message_whole(a, "failure_ns") <= message_whole(b, "failure_ns") ? a_failure
 										: b_failure;
 }

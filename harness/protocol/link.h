@@ -3,6 +3,8 @@
 #ifndef LINEFILL_PROTOCOL_LINK_H
 #define LINEFILL_PROTOCOL_LINK_H
 
+#include <errno.h>
+
 #include "harness/api/xfer.h"
 #include "harness/base/error.h"
 #include "harness/base/io.h"
@@ -15,6 +17,9 @@ enum link_word {
 	LINK_COMPLETE = 'C', /* listener: so are mine, flush included */
 	LINK_FAILED = 'F',   /* either: give up */
 };
+
+/* The code of a PEER error that says no more than that the other half gave up. */
+#define LINK_GAVE_UP ECANCELED
 
 /* The listening end: who shows the token is let in, once; all others are dropped. */
 struct link_door;

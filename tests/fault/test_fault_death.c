@@ -202,6 +202,47 @@ static void last_words_are_told(void **state)
 	bench_check_clean(bench);
 }
 
+/* The server process of a run: a child of one of the agent's children. 0 while there is none. */
+static pid_t find_server(pid_t agent, const char *name)
+{
+	char path[64], comm[64] = "";
+	pid_t server = process_child(process_child(agent));
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)server);
+	FILE *file = server > 0 ? fopen(path, "re") : NULL;
+	bool right =
+		file && fgets(comm, sizeof(comm), file) && strncmp(comm, name, strlen(name)) == 0;
+	if (file)
+		fclose(file);
+	return right ? server : 0;
+}
+
+/* Both ends fail of it: the row has the one that says more than that the other gave up. */
+static void term_of_http_server(void **state)
+{
+	struct bench *bench = *state;
+	pid_t server = 0;
+	PROGRAM_START_STUDY(bench, "-t", "http", "-t", "tcp", "--dataset", "single:bytes=64MiB",
+			    "--rounds", "1");
+	pid_t agent = bench_await_agent(bench, "source");
+	for (int i = 0; i < 20000 && !server; i++) {
+		server = find_server(agent, "nginx");
+		rest_s(0.001);
+	}
+	if (!server) {
+		program_wait(bench);
+		print_message("no nginx was seen: not installed, or gone too soon\n");
+		skip();
+	}
+	kill(server, SIGTERM);
+	program_wait(bench);
+	ASSERT_EXIT(bench, 1);
+	bench_read_results(bench);
+	ASSERT_ROW(bench_row(bench, "http", 1), STATUS_FAILED);
+	ASSERT_LACKS(bench_row(bench, "http", 1)->error, "gave up");
+	ASSERT_ROW(bench_row(bench, "tcp", 1), STATUS_OK);
+	bench_check_clean(bench);
+}
+
 static void crash_costs_one_row(void **state)
 {
 	struct bench *bench = *state;
@@ -245,11 +286,11 @@ int main(int argc, char **argv)
 		BENCH_TEST(term_of_source_worker),    BENCH_TEST(term_of_sink_worker),
 		BENCH_TEST(hangup_of_source_worker),  BENCH_TEST(term_of_tool),
 		BENCH_TEST(term_of_listening_worker), BENCH_TEST(term_of_server),
-		BENCH_TEST(term_of_source_agent),     BENCH_TEST(term_of_sink_agent),
-		BENCH_TEST(kill_of_listening_worker), BENCH_TEST(kill_of_source_agent),
-		BENCH_TEST(kill_of_sink_agent),       BENCH_TEST(kill_of_both_agents),
-		BENCH_TEST(last_words_are_told),      BENCH_TEST(crash_costs_one_row),
-		BENCH_TEST(failure_at_every_step),
+		BENCH_TEST(term_of_http_server),      BENCH_TEST(term_of_source_agent),
+		BENCH_TEST(term_of_sink_agent),       BENCH_TEST(kill_of_listening_worker),
+		BENCH_TEST(kill_of_source_agent),     BENCH_TEST(kill_of_sink_agent),
+		BENCH_TEST(kill_of_both_agents),      BENCH_TEST(last_words_are_told),
+		BENCH_TEST(crash_costs_one_row),      BENCH_TEST(failure_at_every_step),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
