@@ -1,5 +1,4 @@
 /* Folders that overlap, and what cannot be copied or held: told before anything is made. */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

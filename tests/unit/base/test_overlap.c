@@ -1,5 +1,4 @@
 /* Folders in one another, by their names, by links and by mounts. */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
