@@ -240,7 +240,7 @@ static void add_runs(const struct summary_case *one, double x, struct text *out)
 		csv_add_field(out, "run");
 		add_number(out, x + CHART_BAR_AT + place * CHART_BAR_WIDTH);
 		add_quoted(out, text_string(&name));
-		text_add(out, ",,,");
+		text_add(out, one->far[i] ? ",,\"far\"," : ",,,");
 		add_number(out, row->goodput_bps / 1e6);
 		text_add(out, ",,,");
 		add_number(out, row->cpu_source_host_pct);

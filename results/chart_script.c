@@ -9,6 +9,14 @@
 #define SINK_AT   0.37
 #define ONE_AT    0.31
 
+static bool has_far_run(const struct summary *summary)
+{
+	for (size_t i = 0; i < summary->count; i++)
+		if (summary->cases[i].far_size)
+			return true;
+	return false;
+}
+
 static bool has_kind(const struct summary *summary, enum case_kind kind)
 {
 	for (size_t i = 0; i < summary->count; i++)
@@ -102,6 +110,10 @@ static void add_keys(const struct summary *summary, const struct chart *chart, s
 	text_add(out,
 		 "\tkeyentry with points pointtype 7 pointsize 0.55 * dot linecolor rgb '#12324a' "
 		 "title 'one run', \\\n");
+	if (has_far_run(summary))
+		text_add(out,
+			 "\tkeyentry with points pointtype 6 pointsize 1.2 * dot linewidth 1.4 "
+			 "linecolor rgb '#d55e00' title 'far from the median', \\\n");
 	text_addf(out,
 		  "\tkeyentry with vectors heads size graph 0.007,90 linewidth 1.4 linecolor rgb "
 		  "'black' "
@@ -143,6 +155,11 @@ static void add_layers(const struct summary *summary, const struct chart *chart,
 			 "\tDATA skip 1 using (at('ceiling', $2)):7 with boxes fillstyle pattern 4 "
 			 "border linecolor rgb '#0072b2' fillcolor rgb '#8cb4d0' notitle, "
 			 "\\\n");
+	if (has_far_run(summary))
+		text_add(out,
+			 "\tDATA skip 1 using (strcol(1) eq 'run' && strcol(5) eq 'far' ? $2 : "
+			 "NaN):7 with points pointtype 6 pointsize 1.2 * dot linewidth 1.4 "
+			 "linecolor rgb '#d55e00' notitle, \\\n");
 	text_addf(out,
 		  "\tDATA skip 1 using (strcol(1) eq 'run' ? $2 : NaN):7 with points pointtype 7 "
 		  "pointsize 0.55 * dot linecolor rgb '#12324a' notitle, \\\n"

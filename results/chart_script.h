@@ -21,7 +21,8 @@ struct chart_layout {
 	double top_mbit;              /* end of the left axis: five steps */
 };
 struct chart_layout chart_layout(const struct summary *summary);
-/* CSV with a header line; item is copy, ceiling or none for a case, run for a dot. */
+/* CSV with a header line; item is copy, ceiling or none for a case, run for a dot,
+ * whose note is far where it is far from its case's median. */
 void chart_data(const struct summary *summary, const struct chart_layout *layout, struct text *out);
 void chart_script(const struct summary *summary, const struct chart *chart,
 		  const struct chart_layout *layout, struct text *out);

@@ -125,9 +125,18 @@ static const char style[] =
 	"@media(max-width:640px){body{padding:1rem .8rem 2rem}h1{font-size:1.35rem}"
 	".answer{font-size:1rem;padding:.6rem .8rem}"
 	"th,td{padding:.3rem .4rem}tbody th{min-width:6rem}}\n"
-	"@media print{body{max-width:none;padding:0;font-size:10.5pt}"
-	".scroll,figure{overflow:visible}figure svg{min-width:0}"
-	"table,figure,pre{break-inside:avoid}h2,h3{break-after:avoid}a{color:inherit}}\n";
+	"ul.warn{padding-left:2rem;margin:.8rem 0}ul.warn li{margin:.15rem 0}\n"
+	"ul.keys{columns:20rem;list-style:none;padding:0;overflow-wrap:anywhere}\n"
+	".terms{columns:26rem;column-gap:2rem}.terms dt{break-after:avoid}"
+	".terms dd{break-inside:avoid}\n"
+	"@media print{html{font-size:9.5pt}body{max-width:none;padding:0;font-size:1rem;"
+	"line-height:1.35}h1{font-size:1.6rem}h2{margin:1.3rem 0 .3rem}h2+p{break-after:avoid}"
+	"p{margin:.3rem 0}th,td{padding:.2rem .5rem}tbody th{min-width:7.5rem}"
+	".answer{padding:.5rem .8rem;margin:.6rem 0}dt{margin-top:.3rem}.terms{columns:2}"
+	"ul.keys{columns:3}.scroll,figure{overflow:visible}figure{margin:.4rem 0}"
+	"figure svg{min-width:0;max-height:9cm;width:auto;margin:auto;max-width:100%}"
+	"tr,figure,pre,ul.warn li{break-inside:avoid}tbody tr:nth-child(-n+2){break-after:avoid}"
+	"h2,h3{break-after:avoid}a{color:inherit}}\n";
 
 void html_page_begin(struct text *out, const char *title)
 {

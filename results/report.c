@@ -81,7 +81,7 @@ static void add_notes(const struct report *report, struct text *out)
 }
 
 static const char how_to_read[] =
-	"<h2>How to read this</h2>\n<dl>\n"
+	"<h2>How to read this</h2>\n<dl class=\"terms\">\n"
 	"<dt>Receive throughput (goodput)</dt><dd>Payload bits that arrived at the sink, divided by "
 	"total_s. Payload is the apparent size of the files; headers, encryption and "
 	"retransmissions "

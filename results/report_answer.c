@@ -104,7 +104,7 @@ static void add_missing(const struct report *report, struct text *out)
 		text_add(out, ": <a href=\"#failures\">what went wrong</a>.");
 }
 
-/* A paragraph for each line. */
+/* An element for each line. */
 static void add_lines(const struct text *lines, const char *tag, struct text *out)
 {
 	for (const char *line = text_string(lines); *line;) {
@@ -131,7 +131,11 @@ static void add_warnings(const struct report *report, struct text *out)
 	verdict_far_runs(report->summary, &lines);
 	noise_lines(report->summary, &lines);
 	verdict_moved(report->summary, &lines);
-	add_lines(&lines, "p class=\"warn\"", out);
+	if (lines.length == 0)
+		return;
+	text_add(out, "<ul class=\"warn\">\n");
+	add_lines(&lines, "li", out);
+	text_add(out, "</ul>\n");
 }
 
 void report_answer(const struct report *report, struct text *out)

@@ -274,14 +274,25 @@ static void argv_text(json_t *argv, struct text *out)
 	}
 }
 
+/* What is one text is a command line already. */
+static void command_text(json_t *command, struct text *out)
+{
+	const char *line = json_string_value(json_array_get(command, 0));
+	if (json_array_size(command) == 1 && line)
+		text_add(out, line);
+	else
+		argv_text(command, out);
+}
+
 static void case_command(const json_t *one, struct text *out)
 {
 	AUTO_TEXT command = { 0 };
 	const char *label = study_json_string(one, "label");
-	argv_text(json_object_get(one, "command"), &command);
-	html_element(out, "h3", *label ? label : study_json_string(one, "name"));
-	text_add(out, "<p class=\"note\">");
-	html_addf(out, "Transport %s", study_json_string(one, "transport"));
+	command_text(json_object_get(one, "command"), &command);
+	text_add(out, "<tr>");
+	html_element(out, "th scope=\"row\"", *label ? label : study_json_string(one, "name"));
+	text_add(out, "<td>");
+	html_add(out, study_json_string(one, "transport"));
 	if (*study_json_string(one, "options"))
 		html_addf(out, ", %s", study_json_string(one, "options"));
 	json_int_t instances = json_integer_value(json_object_get(one, "instances"));
@@ -290,15 +301,17 @@ static void case_command(const json_t *one, struct text *out)
 			  (long long)instances);
 	if (*study_json_string(one, "plan"))
 		html_addf(out, ". %s", study_json_string(one, "plan"));
-	text_add(out, "</p>\n");
-	if (command.length) {
-		html_element(out, "pre", text_string(&command));
-		text_add(out, "\n");
-	}
+	text_add(out, "</td><td class=\"v\">");
+	if (command.length)
+		html_element(out, "code", text_string(&command));
+	text_add(out, "</td></tr>\n");
 }
 
 void report_commands(const struct report *report, struct text *out)
 {
+	static const char *const heads[] = { "Case", "Transport", "Command, of the last run",
+					     NULL };
+	json_t *cases = json_object_get(report->study, "cases");
 	AUTO_TEXT command = { 0 };
 	argv_text(json_object_get(report->study, "command_line"), &command);
 	text_add(out, "<h2>Exact commands</h2>\n");
@@ -307,33 +320,33 @@ void report_commands(const struct report *report, struct text *out)
 		html_element(out, "pre", text_string(&command));
 		text_add(out, "\n");
 	}
+	if (json_array_size(cases) == 0)
+		return;
+	html_table_begin(out, heads);
 	size_t i = 0;
 	json_t *one = NULL;
-	json_array_foreach(json_object_get(report->study, "cases"), i, one)
+	json_array_foreach(cases, i, one)
 	{
 		case_command(one, out);
 	}
+	html_table_end(out);
 }
 
 void report_configuration(const struct report *report, struct text *out)
 {
-	static const char *const heads[] = { "Key", "Value", NULL };
 	json_t *configuration = json_object_get(report->study, "configuration");
 	const char *key = NULL;
 	json_t *value = NULL;
 	if (json_object_size(configuration) == 0)
 		return;
-	text_add(out, "<h2>Full configuration</h2>\n");
-	html_table_begin(out, heads);
+	text_add(out, "<h2>Full configuration</h2>\n<ul class=\"keys\">\n");
 	json_object_foreach(configuration, key, value)
 	{
-		text_add(out, "<tr><td><code>");
-		html_add(out, key);
-		text_add(out, "</code></td>");
 		AUTO_TEXT text = { 0 };
 		value_text(value, &text);
-		html_element(out, "td class=\"v\"", text_string(&text));
-		text_add(out, "</tr>\n");
+		text_add(out, "<li><code>");
+		html_addf(out, "%s = %s", key, text_string(&text));
+		text_add(out, "</code></li>\n");
 	}
-	html_table_end(out);
+	text_add(out, "</ul>\n");
 }

@@ -132,6 +132,26 @@ static void test_files_and_contents(void **state)
 	assert_memory_equal(png, "\x89PNG", 4);
 }
 
+/* A run that is far from its case's median has a ring, and the key says what that is. */
+static void test_far_runs_have_a_ring(void **state)
+{
+	(void)state;
+	for (int far = 0; far < 2; far++) {
+		AUTO_RESULTS results = { 0 };
+		for (int i = 0; i < 6; i++) {
+			add_row(&results, "one", i == 3 && far ? 1e9 : 2e9 + 1e7 * i);
+			text_copy(results.rows[i].case_name, sizeof(results.rows[i].case_name),
+				  "one");
+			results.rows[i].round = i + 1;
+		}
+		draw(&results, "t", true);
+		AUTO_FREE char *data = read_file("charts/throughput-cpu.csv");
+		AUTO_FREE char *svg = read_file("charts/throughput-cpu.svg");
+		assert_int_equal(strstr(data, ",,\"far\",,1000,") != NULL, far);
+		assert_int_equal(strstr(svg, "far from the median") != NULL, far);
+	}
+}
+
 static void test_one_host_has_one_mark(void **state)
 {
 	(void)state;
@@ -260,6 +280,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nasty_labels_stay_letters, make_folder,
 						remove_folder),
 		cmocka_unit_test_setup_teardown(test_files_and_contents, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(test_far_runs_have_a_ring, make_folder,
 						remove_folder),
 		cmocka_unit_test_setup_teardown(test_one_host_has_one_mark, make_folder,
 						remove_folder),
