@@ -14,9 +14,9 @@ struct socket_listener {
 	uint16_t port;
 };
 
-/* The sockets that listen on the port (0: on any), up to room; returns how many. Asks over netlink, which looks
- * at those of the port only; the tables in /proc/net, which list every connection of the machine,
- * are read where there is no netlink. */
+/* The sockets that listen on the port (0: on any), up to room; returns how many. Asks over netlink,
+ * which looks at those of the port only; the tables in /proc/net, which list every connection of
+ * the machine, are read where there is no netlink. */
 size_t socket_table_find(uint16_t port, struct socket_listener *found, size_t room);
 /* The two ways by themselves. -1 when netlink has no answer. */
 int socket_table_ask(uint16_t port, struct socket_listener *found, size_t room);

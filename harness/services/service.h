@@ -18,8 +18,8 @@ struct service_spec {
 	const char *host;        /* literal address to listen on */
 	const char *const *argv; /* started with the connection as 0 and 1; ends with NULL */
 	const char *log_file;    /* gets its standard error, appended */
-	/* What every client says first: nothing is started for callers who say nothing, or something
-	 * else; the server reads it. NULL: nothing is waited for. */
+	/* What every client says first: nothing is started for callers who say nothing, or
+	 * something else; the server reads it. NULL: nothing is waited for. */
 	const char *opening;
 };
 

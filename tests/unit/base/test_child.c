@@ -185,8 +185,7 @@ static void test_status_text(void **state)
 	(void)state;
 	char text[64];
 	assert_string_equal(child_status_text(3 << 8, text, sizeof(text)), "exit status 3");
-	assert_string_equal(child_status_text(SIGKILL, text, sizeof(text)),
-			    "killed by SIGKILL");
+	assert_string_equal(child_status_text(SIGKILL, text, sizeof(text)), "killed by SIGKILL");
 }
 
 static void test_find_program(void **state)

@@ -18,9 +18,9 @@
 #include "harness/base/cancel.h"
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/said.h"
 #include "harness/base/clock.h"
 #include "harness/base/files.h"
+#include "harness/base/said.h"
 #include "harness/base/usage.h"
 #include "transports/tool/tool_process.h"
 
