@@ -13,7 +13,6 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "results/csv.h"
-#include "results/html.h"
 #include "results/report.h"
 
 static char folder[64];
@@ -410,28 +409,6 @@ static void test_errors_name_the_file(void **state)
 	assert_has(err.message, "not a JSON object");
 }
 
-static void test_html_escapes(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *in, *out;
-	} cases[] = {
-		{ "<a href='x'>\"&\"</a>",
-		  "&lt;a href=&#39;x&#39;&gt;&quot;&amp;&quot;&lt;/a&gt;" },
-		{ "\x01\n\x7f", "\\x01\\x0a\\x7f" },
-		{ "\xff<\xc3\xa9", "\\xff&lt;\xc3\xa9" },
-		{ "", "" },
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO_TEXT out = { 0 };
-		html_add(&out, cases[i].in);
-		assert_string_equal(text_string(&out), cases[i].out);
-	}
-	AUTO_TEXT out = { 0 };
-	html_elementf(&out, "td class=\"n\"", "%d < %d", 1, 2);
-	assert_string_equal(text_string(&out), "<td class=\"n\">1 &lt; 2</td>");
-}
-
 /* Each cipher is held against the tool's own plain case, then its twin, then any other tool. */
 static void test_encryption_is_held_against_twins(void **state)
 {
@@ -495,7 +472,6 @@ int main(void)
 		IN_FOLDER(test_without_study_json),
 		IN_FOLDER(test_odd_study_json),
 		IN_FOLDER(test_errors_name_the_file),
-		cmocka_unit_test(test_html_escapes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
