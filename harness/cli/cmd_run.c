@@ -219,16 +219,25 @@ static int make_default_folder(const struct study *study, char **folder, struct 
 		where ? where : "this folder", strerror(err->code));
 }
 
-static int make_folder(const struct study *study, const char *out, char **folder, struct error *err)
+/* Where there is one already. */
+static int check_new(const char *out, struct error *err)
 {
 	bool empty = true;
+	if (access(out, F_OK) < 0)
+		return 0;
+	if (folder_is_empty(out, &empty, err) < 0)
+		return -1;
+	return empty ? 0
+		     : error_set(err, ERROR_CONFIG, 0,
+				 "%s is not empty: results go to a new folder", out);
+}
+
+static int make_folder(const struct study *study, const char *out, char **folder, struct error *err)
+{
 	if (!out)
 		return make_default_folder(study, folder, err);
-	if (folder_make_all(out, err) < 0 || folder_is_empty(out, &empty, err) < 0)
+	if (folder_make_all(out, err) < 0 || check_new(out, err) < 0)
 		return -1;
-	if (!empty)
-		return error_set(err, ERROR_CONFIG, 0,
-				 "%s is not empty: results go to a new folder", out);
 	*folder = strdup(out);
 	return 0;
 }
@@ -336,6 +345,8 @@ static int find_study(const struct arguments *arguments, char **file, struct err
 static int plan(const struct study *study, const struct arguments *arguments)
 {
 	struct error err = { 0 };
+	if (arguments->out && check_new(arguments->out, &err) < 0)
+		return cli_fail(&err);
 	return show_plan(study, arguments->noise_from, arguments->show.all_pairs, &err) < 0
 		       ? cli_fail(&err)
 		       : CLI_OK;

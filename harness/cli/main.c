@@ -63,11 +63,19 @@ static int run_verb(int argc, char **argv)
 	return unknown_verb(argv[0]);
 }
 
+static int too_many(const char *word)
+{
+	cli_print(stderr, "linefill: too many arguments: %s is one more than expected\n", word);
+	return CLI_USAGE;
+}
+
 /* Of all, or of one verb. */
 static int help(int argc, char **argv)
 {
 	char *asked[] = { argc > 0 ? argv[0] : NULL, (char[]){ "--help" }, NULL };
-	if (argc > 0)
+	if (argc > 1)
+		return too_many(argv[1]);
+	if (argc > 0 && strcmp(argv[0], "help") != 0)
 		return run_verb(2, asked);
 	print_help(stdout);
 	return CLI_OK;
@@ -87,6 +95,8 @@ int main(int argc, char **argv)
 	    strcmp(argv[1], "help") == 0)
 		return help(argc - 2, argv + 2);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		if (argc > 2)
+			return too_many(argv[2]);
 		printf("linefill %s\n", LINEFILL_VERSION);
 		return CLI_OK;
 	}

@@ -163,9 +163,23 @@ static int check_hard_links(const struct study *study, const char *tree, struct 
 			 tree, location);
 }
 
+/* Another folder in its place would be a surprise. */
+static int check_temporary(struct error *err)
+{
+	const char *tmpdir = getenv("TMPDIR");
+	if (!tmpdir || !*tmpdir || (*tmpdir == '/' && path_is_plain(tmpdir)))
+		return 0;
+	return error_set(err, ERROR_CONFIG, 0,
+			 "TMPDIR=%s: an absolute path of letters, digits and ._/@%%+=,- is needed, "
+			 "since tools pass it on: set or unset it",
+			 tmpdir);
+}
+
 int study_check_places(const struct study *study, const char *out, struct error *err)
 {
 	const char *tree = own_tree(study);
+	if (check_temporary(err) < 0)
+		return -1;
 	if (tree &&
 	    (check_overlaps(study, tree, out, err) < 0 || check_hard_links(study, tree, err) < 0))
 		return -1;

@@ -138,6 +138,36 @@ static void dataset_verb_refuses_overlaps(void **state)
 	ASSERT_EXIT(bench, 0);
 }
 
+/* A TMPDIR that cannot be heeded is not passed over. */
+static void odd_temporary_folder_is_refused(void **state)
+{
+	static const char *const odd[] = { "tmp", "/tmp/two words", "/tmp/a;b" };
+	struct bench *bench = *state;
+	char kept[sizeof(bench->tmp)];
+	memcpy(kept, bench->tmp, sizeof(kept));
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+		snprintf(bench->tmp, sizeof(bench->tmp), "%s", odd[i]);
+		PROGRAM_RUN(bench, "run", "-t", "tcp");
+		ASSERT_EXIT(bench, 2);
+		ASSERT_HOLDS(bench->error, "TMPDIR=");
+		ASSERT_HOLDS(bench->error, odd[i]);
+	}
+	memcpy(bench->tmp, kept, sizeof(kept));
+	assert_false(bench_has(bench, "files/linefill-results"));
+}
+
+/* --plan refuses what the run would refuse. */
+static void plan_looks_at_the_results_folder(void **state)
+{
+	struct bench *bench = *state;
+	AUTO_TEXT out = { 0 };
+	bench_add_file(bench, "full/file", "x");
+	text_addf(&out, "--out=%s/full", bench->files);
+	PROGRAM_RUN(bench, "run", "-t", "tcp", "--plan", out.data);
+	ASSERT_EXIT(bench, 2);
+	ASSERT_HOLDS(bench->error, "is not empty");
+}
+
 /* What a case cannot carry is told by --plan, and before the dataset is made: where nobody can
  * carry it, none is. */
 static void what_cannot_be_carried_is_told_first(void **state)
@@ -240,6 +270,8 @@ int main(int argc, char **argv)
 		BENCH_TEST(overlaps_are_refused),
 		BENCH_TEST(neighbours_are_fine),
 		BENCH_TEST(dataset_verb_refuses_overlaps),
+		BENCH_TEST(odd_temporary_folder_is_refused),
+		BENCH_TEST(plan_looks_at_the_results_folder),
 		BENCH_TEST(what_cannot_be_carried_is_told_first),
 		BENCH_TEST(what_does_not_fit_is_told_first),
 		BENCH_TEST(links_are_skipped_in_place),

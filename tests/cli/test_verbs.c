@@ -162,6 +162,8 @@ static const struct slip slips[] = {
 	{ { "run", "-t", "tcp", "--dataset", "single:bytes=256" }, { "256B", "256MiB" } },
 	{ { "run", "-t", "multi:streams=1,2,4" }, { "'streams=1 2 4'" } },
 	{ { "help", "rum" }, { "'rum'", "'run'" } },
+	{ { "help", "run", "list" }, { "too many", "list" } },
+	{ { "--version", "run" }, { "too many", "run" } },
 	{ { "list", "transport" }, { "'transport'", "'transports'" } },
 	{ { "list", "transports", "scpp" }, { "scpp", "scp" } },
 	{ { "list", "datasets", "singel" }, { "singel" } },
