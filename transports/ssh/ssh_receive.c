@@ -101,11 +101,13 @@ static int check_hello(const struct channel *channel, const struct token *token,
 int ssh_receive_stream(const struct xfer *xfer, const struct channel *channel, struct error *err)
 {
 	struct tree_reader reader = { 0 };
+	struct splice_sink splice = SPLICE_SINK_DIRECT;
 	int result = check_hello(channel, xfer->token, err);
 	if (result == 0)
 		result = tree_reader_init(&reader, BLOCK_BYTES, err);
 	if (result == 0)
 		result = tree_reader_start(&reader, xfer, channel, err);
+	reader.splice = &splice;
 	if (result == 0)
 		result = tree_reader_run(&reader, WIRE_END, err);
 	if (result == 0)

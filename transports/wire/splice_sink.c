@@ -64,30 +64,41 @@ static int put_in_turn(const struct splice_sink *sink, int fd, uint64_t offset, 
 	return result;
 }
 
+static int cannot_take(bool direct, struct error *err)
+{
+	if (errno == ECONNRESET)
+		return error_set(err, ERROR_PEER, errno, "the connection was closed by the peer");
+	if (direct && errno == ENOSPC)
+		return error_set(err, ERROR_SYSTEM, ENOSPC, "no space left on device");
+	if (direct && errno == EINVAL)
+		return error_set(err, ERROR_UNSUPPORTED, EINVAL,
+				 "this file system takes no splice");
+	return error_system(err, direct ? "splice to a file" : "splice from a socket");
+}
+
 int splice_sink_move(struct splice_sink *sink, const struct channel *channel, int fd,
 		     uint64_t offset, uint64_t count, struct xfer_progress *progress,
 		     struct error *err)
 {
+	const bool direct = sink->in < 0;
 	while (count > 0) {
 		size_t wanted = count < sink->size ? (size_t)count : sink->size;
+		off_t at = (off_t)offset;
 		if (channel_check_limit(channel, err) < 0)
 			return -1;
 		channel_count_call(channel);
-		ssize_t n = splice(channel->in, NULL, sink->in, NULL, wanted,
-				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		ssize_t n = splice(channel->in, NULL, direct ? fd : sink->in, direct ? &at : NULL,
+				   wanted, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 		if (n == 0)
 			return error_set(err, ERROR_PEER, 0,
 					 "the source closed the connection before the end");
-		if (n < 0 && errno == ECONNRESET)
-			return error_set(err, ERROR_PEER, errno,
-					 "the connection was closed by the peer");
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return error_system(err, "splice from a socket");
-		if (n < 0 && channel_wait_for(channel, wanted, err) < 0)
+			return cannot_take(direct, err);
+		if (n < 0 && channel_wait_for(channel, direct ? 1 : wanted, err) < 0)
 			return -1;
 		if (n < 0)
 			continue;
-		if (put_in_turn(sink, fd, offset, (size_t)n, err) < 0)
+		if (!direct && put_in_turn(sink, fd, offset, (size_t)n, err) < 0)
 			return -1;
 		xfer_progress_add(progress, (uint64_t)n);
 		sink->moved += (uint64_t)n;

@@ -41,26 +41,36 @@ static int write_contents(struct tree_reader *reader, int fd, size_t bytes, uint
 	return result;
 }
 
-/* What came already is written, the rest goes by way of the splice. */
-static int take_spliced(struct tree_reader *reader, int fd, uint64_t offset, struct error *err)
+/* What came already is written, the rest goes by way of the splice. What the file system does not
+ * take that way is left, for the buffer. */
+static int take_spliced(struct tree_reader *reader, int fd, uint64_t *offset, uint64_t *left,
+			struct error *err)
 {
+	struct splice_sink *splice = reader->splice;
 	size_t have = reader->end - reader->start;
-	if (have > reader->record.size)
-		have = (size_t)reader->record.size;
-	if (write_contents(reader, fd, have, offset, err) < 0)
+	if (have > *left)
+		have = (size_t)*left;
+	if (write_contents(reader, fd, have, *offset, err) < 0)
 		return -1;
 	reader->start += have;
 	tree_reader_count(reader, have);
-	uint64_t rest = reader->record.size - have;
-	uint64_t before = reader->splice->moved;
-	reader->spliced = rest > 0;
-	reader->splice->turn = reader->turn;
+	*offset += have;
+	*left -= have;
+	uint64_t before = splice->moved;
+	reader->spliced = *left > 0;
+	splice->turn = reader->turn;
 	reader->broken = true;
-	int result = splice_sink_move(reader->splice, reader->channel, fd, offset + have, rest,
-				      reader->progress, err);
+	int result = splice_sink_move(splice, reader->channel, fd, *offset, *left, reader->progress,
+				      err);
 	reader->broken = result < 0;
-	reader->counted += reader->splice->moved - before;
-	return result;
+	uint64_t moved = splice->moved - before;
+	reader->counted += moved;
+	*left -= moved;
+	if (result == 0 || splice->in >= 0 || moved > 0 || err->kind != ERROR_UNSUPPORTED)
+		return result;
+	reader->broken = reader->spliced = false;
+	reader->splice = NULL;
+	return 0;
 }
 
 /* The bytes of a DATA record go to the file at offset. */
@@ -72,9 +82,11 @@ static int take_data(struct tree_reader *reader, int fd, uint64_t offset, struct
 			return -1;
 		xfer_progress_mark(reader->progress);
 	}
-	if (reader->splice && reader->record.size >= SPLICE_LEAST_BYTES)
-		return take_spliced(reader, fd, offset, err);
-	for (uint64_t left = reader->record.size; left > 0;) {
+	uint64_t left = reader->record.size;
+	if (reader->splice && left >= SPLICE_LEAST_BYTES &&
+	    take_spliced(reader, fd, &offset, &left, err) < 0)
+		return -1;
+	while (left > 0) {
 		/* Another record follows for sure: to ask for it too saves a read. */
 		size_t most = reader->size - WIRE_RECORD_BYTES;
 		size_t wanted = left < most ? (size_t)left : most;

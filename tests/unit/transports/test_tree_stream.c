@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -268,6 +269,132 @@ static void test_incomplete_part(void **state)
 	split_files_free(splits);
 }
 
+/* ---- contents that are spliced ---- */
+
+#define LARGE_BYTES ((size_t)600 << 10) /* more than a pipe holds and than SPLICE_LEAST_BYTES */
+
+/* One file in two pieces; the second ends in half when the stream is cut. */
+static size_t put_large(unsigned char *to)
+{
+	const struct step head[] = { SIZED("f", 2 * LARGE_BYTES),
+				     { .type = WIRE_DATA, .size = LARGE_BYTES },
+				     END(2 * LARGE_BYTES, 1) };
+	size_t count = put(to, &head[0]);
+	for (size_t piece = 0; piece < 2; piece++) {
+		count += put(to + count, &head[1]);
+		for (size_t i = 0; i < LARGE_BYTES; i++)
+			to[count++] = (unsigned char)(i * 7 + piece + i / 251);
+	}
+	return count + put(to + count, &head[2]);
+}
+
+static int read_large(int fd, struct splice_sink *splice, struct error *err)
+{
+	struct xfer_progress progress = { 0 };
+	struct tree_reader reader;
+	const struct xfer xfer = { .root = root, .progress = &progress };
+	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(10) };
+	assert_int_equal(io_set_nonblocking(fd, err), 0);
+	const struct channel channel = channel_on_pipes(fd, -1, &limit);
+	assert_int_equal(tree_reader_init(&reader, 4096, err), 0);
+	assert_int_equal(tree_reader_start(&reader, &xfer, &channel, err), 0);
+	reader.splice = splice;
+	int result = tree_reader_run(&reader, WIRE_END, err);
+	if (result == 0)
+		assert_int_equal(atomic_load(&progress.bytes), 2 * LARGE_BYTES);
+	tree_reader_free(&reader);
+	return result;
+}
+
+static void assert_large(const unsigned char *stream)
+{
+	AUTO_FREE char *path = path_join(root, "f");
+	AUTO_FREE char *bytes = NULL;
+	size_t count = 0;
+	struct error err = { 0 };
+	assert_int_equal(file_read_all(path, 4 * LARGE_BYTES, &bytes, &count, &err), 0);
+	assert_int_equal(count, 2 * LARGE_BYTES);
+	const unsigned char *first = stream + 2 * WIRE_RECORD_BYTES + 1;
+	assert_memory_equal(bytes, first, LARGE_BYTES);
+	assert_memory_equal(bytes + LARGE_BYTES, first + LARGE_BYTES + WIRE_RECORD_BYTES,
+			    LARGE_BYTES);
+}
+
+struct feed {
+	int fd;
+	const unsigned char *bytes;
+	size_t count;
+};
+
+static void *feed_pipe(void *argument)
+{
+	struct feed *feed = argument;
+	for (size_t done = 0; done < feed->count;) {
+		ssize_t n = write(feed->fd, feed->bytes + done, feed->count - done);
+		if (n < 0)
+			break;
+		done += (size_t)n;
+	}
+	close(feed->fd);
+	return NULL;
+}
+
+static int read_fed(const unsigned char *bytes, size_t count, struct splice_sink *splice,
+		    struct error *err)
+{
+	pthread_t thread;
+	int ends[2];
+	assert_int_equal(pipe(ends), 0);
+	struct feed feed = { .fd = ends[1], .bytes = bytes, .count = count };
+	assert_int_equal(pthread_create(&thread, NULL, feed_pipe, &feed), 0);
+	int result = read_large(ends[0], splice, err);
+	pthread_join(thread, NULL);
+	close(ends[0]);
+	return result;
+}
+
+static void test_from_a_pipe(void **state)
+{
+	AUTO_FREE unsigned char *bytes = malloc(3 * LARGE_BYTES);
+	size_t count = put_large(bytes);
+	struct splice_sink splice = SPLICE_SINK_DIRECT;
+	struct error err = { 0 };
+	(void)state;
+	if (read_fed(bytes, count, &splice, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_large(bytes);
+	/* But for what came along with the records. */
+	assert_in_range(splice.moved, 2 * (LARGE_BYTES - (16u << 10)), 2 * LARGE_BYTES);
+}
+
+static void test_from_a_pipe_that_ends(void **state)
+{
+	AUTO_FREE unsigned char *bytes = malloc(3 * LARGE_BYTES);
+	size_t count = put_large(bytes);
+	struct splice_sink splice = SPLICE_SINK_DIRECT;
+	struct error err = { 0 };
+	(void)state;
+	assert_int_equal(read_fed(bytes, count - LARGE_BYTES / 2, &splice, &err), -1);
+	assert_int_equal(err.kind, ERROR_PEER);
+}
+
+/* splice(2) refuses this with EINVAL, as it does where a file system takes none. */
+static void test_from_no_pipe(void **state)
+{
+	AUTO_FREE unsigned char *bytes = malloc(3 * LARGE_BYTES);
+	size_t count = put_large(bytes);
+	struct splice_sink splice = SPLICE_SINK_DIRECT;
+	struct error err = { 0 };
+	(void)state;
+	AUTO_FREE char *path = path_join(base, "stream");
+	assert_int_equal(file_write_all(path, bytes, count, 0600, &err), 0);
+	AUTO_FD fd = open(path, O_RDONLY);
+	if (read_large(fd, &splice, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_large(bytes);
+	assert_int_equal(splice.moved, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +403,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cut_anywhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_incomplete_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_from_a_pipe, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_from_a_pipe_that_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_from_no_pipe, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
