@@ -138,8 +138,9 @@ static int configure_proftpd(const struct ssh_kind_setup *setup, struct text *co
 	text_add(config, "ScoreboardFile none\nDelayEngine off\nWtmpLog off\nTransferLog none\n"
 			 "SystemLog none\nAllowOverwrite on\nUmask 022\nLoadModule mod_sftp.c\n"
 			 "SFTPEngine on\nSFTPAuthMethods publickey\nSFTPCompression delayed\n");
-	/* It clears a buffer of 256 KiB for each packet: the fewer, the better. */
-	text_add(config, "SFTPClientMatch \".*\" channelPacketSize 64KB\n");
+	/* It clears a buffer of 256 KiB twice for each packet: the fewer, the better; one of more
+	 * than 256 KiB, with all that is around the contents, it refuses. */
+	text_add(config, "SFTPClientMatch \".*\" channelPacketSize 252KB\n");
 	/* The keeper ends what hangs; proftpd would set an alarm anew for each packet. */
 	text_add(config, "TimeoutNoTransfer 0\nTimeoutStalled 0\n");
 	/* No other files that configure are looked for on the way, and no control socket is made.

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Several packets of 32 or 64 KiB, yet small enough for a core's cache. */
+/* Several packets of 32 KiB, yet small enough for a core's cache. */
 #define BATCH_BYTES (256u << 10)
-/* The largest packet that libssh2 makes (MAX_SSH_PACKET_LEN, as our patch has it). */
-#define PACKET_BYTES 70000u
+/* A larger packet is worth a write of its own, and is spared the copy. */
+#define LARGE_BYTES (128u << 10)
 
 /* What the socket takes now; 0 or the negative error, as libssh2 wants it. */
 static int send_some(struct ssh_batch *batch)
@@ -45,13 +45,14 @@ static ssize_t batch_send(libssh2_socket_t socket, const void *bytes, size_t cou
 	struct ssh_batch *batch = *abstract;
 	(void)socket;
 	(void)flags;
-	if (!batch->on || count > PACKET_BYTES)
-		return pass_on(batch, bytes, count);
-	if (batch->end + count > BATCH_BYTES) {
+	bool large = count > LARGE_BYTES;
+	if (batch->on && (large || batch->end + count > BATCH_BYTES)) {
 		int sent = send_some(batch);
 		if (sent < 0)
 			return sent;
 	}
+	if (!batch->on || large)
+		return pass_on(batch, bytes, count);
 	memcpy(batch->bytes + batch->end, bytes, count);
 	batch->end += count;
 	return (ssize_t)count;

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "transports/ssh/ssh_batch.h"
 
@@ -176,6 +177,34 @@ static void test_quiet(void **state)
 	assert_int_equal(ssh_batch_end(&fixture->batch, within(5), &err), 0);
 }
 
+/* What is large goes out by itself, behind what was collected, and the library keeps the rest. */
+static void test_large(void **state)
+{
+	enum { LARGE = 200000 };
+	struct fixture *fixture = *state;
+	struct error err = { 0 };
+	unsigned char last = 0;
+	AUTO_FREE unsigned char *packet = malloc(LARGE);
+	size_t sent = 0, arrived = 0;
+	memset(packet, 2, LARGE);
+	ssh_batch_begin(&fixture->batch);
+	assert_int_equal(send_packet(fixture, 0), PACKET);
+	while (sent < LARGE) {
+		ssize_t n = fixture->send(0, packet + sent, LARGE - sent, 0, &fixture->abstract);
+		if (sent == 0)
+			assert_int_equal(fixture->batch.end, fixture->batch.start);
+		if (n > 0)
+			sent += (size_t)n;
+		else
+			assert_int_equal(n, -EAGAIN);
+		arrived += drain(fixture, &last);
+	}
+	assert_int_equal(ssh_batch_end(&fixture->batch, within(5), &err), 0);
+	arrived += drain(fixture, &last);
+	assert_int_equal(arrived, PACKET + LARGE);
+	assert_int_equal(last, 2);
+}
+
 static void test_gone(void **state)
 {
 	struct fixture *fixture = *state;
@@ -208,6 +237,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full_socket, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_quiet, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
 	};
