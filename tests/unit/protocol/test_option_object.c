@@ -56,7 +56,8 @@ static void test_there_and_back(void **state)
 		text_copy(sent.text, sizeof(sent.text), texts[i]);
 		text_copy(sent.list, sizeof(sent.list), lists[i]);
 		json_t *object = option_object(table, &sent);
-		assert_int_equal(option_object_read(object, table, &got, &err), 0);
+		if (option_object_read(object, table, &got, &err) < 0)
+			fail_msg("%s", err.message);
 		assert_true(got.flag && got.count == UINT64_MAX && got.size == 1000);
 		assert_true(got.number == sent.number);
 		assert_int_equal(got.choice, 1);
