@@ -128,9 +128,9 @@ void report_ceilings(const struct report *report, struct text *out)
 {
 	unranked(
 		report, CASE_PART,
-		"<h2>Less moved</h2>\n<p>These copies are right, but their payload has holes, which "
-		"did not travel, while the ranked cases sent them. Their rates count bytes that "
-		"never were on the line, and are not ranked.</p>\n",
+		"<h2>Less moved</h2>\n<p>These copies are right, but holes or hard links of their "
+		"source did not travel as bytes, while the ranked cases sent all. Their rates count "
+		"bytes that never were on the line, and are not ranked.</p>\n",
 		out);
 	unranked(
 		report, CASE_CEILING,

@@ -43,10 +43,12 @@ static void add_sentence(const struct summary *summary, struct text *out)
 	for (size_t i = 0; i < summary->count; i++)
 		apart = apart || summary->cases[i].kind == CASE_PART;
 	if (count)
-		text_addf(out, "less than the payload was sent (%s): the rest are holes; %s",
-			  text_string(&movers),
-			  apart ? "these rates are not ranked with those of whole payloads"
-				: "the rates count them, too");
+		text_addf(
+			out,
+			"less than the payload was sent (%s): the rest are holes or hard links; %s",
+			text_string(&movers),
+			apart ? "these rates are not ranked with those of whole payloads"
+			      : "the rates count them, too");
 	else if (row)
 		text_addf(out,
 			  "of the payload, %s of %s are holes at the source, which all sent as "

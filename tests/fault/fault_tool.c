@@ -19,6 +19,7 @@
  *   shut PATTERN      nobody may read the files that match
  *   close FOLDER      nobody may write into it
  *   fill FOLDER       writes into it until the disk is full
+ *   end-agent SIGNAL  sends it to the agent, our parent's parent
  *   say TEXT          says that on standard error
  *   exit N            ends
  *   listen PORT       waits for one connection and its end */
@@ -227,6 +228,19 @@ static void fill(const char *path)
 	fail(name);
 }
 
+static void end_agent(const char *number)
+{
+	char path[64], word[64];
+	long parent = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)getppid());
+	FILE *file = fopen(path, "r");
+	if (!file || fscanf(file, "%*d (%63[^)]) %*c %ld", word, &parent) != 2 || parent <= 1)
+		fail(path);
+	fclose(file);
+	if (kill((pid_t)parent, atoi(number)) < 0)
+		fail("kill");
+}
+
 static void listen_once(const char *port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
@@ -303,6 +317,8 @@ static int act(char **words)
 		return 2;
 	else if (strcmp(word, "fill") == 0)
 		fill(argument);
+	else if (strcmp(word, "end-agent") == 0)
+		end_agent(argument);
 	else if (strcmp(word, "say") == 0)
 		fprintf(stderr, "%s\n", argument);
 	else if (strcmp(word, "exit") == 0)

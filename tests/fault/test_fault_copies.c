@@ -44,6 +44,28 @@ static void spoiled_dataset_is_noticed(void **state)
 	bench_check_clean(bench);
 }
 
+/* An agent that is started again reads the tree again: another one is no dataset of this study. */
+static void changed_between_two_agents(void **state)
+{
+	struct bench *bench = *state;
+	char dataset[200];
+	add_tree(bench);
+	bench_add_tool(bench, "killer",
+		       "[tool]\nrun = %s copy {src} {dst}\n  once %s/first flip %s/tree/b/two\n"
+		       "  once %s/second end-agent 9\n[preserve]\nmode =\n",
+		       FAULT_TOOL, bench->files, bench->files, bench->files);
+	snprintf(dataset, sizeof(dataset), "directory:use=place,path=%s/tree", bench->files);
+	PROGRAM_STUDY(bench, "-t", "killer", "--dataset", dataset, "--rounds", "3");
+	ASSERT_EXIT(bench, 1);
+	ASSERT_ROW(bench_row(bench, "killer", 1), STATUS_FAILED);
+	for (int64_t round = 2; round <= 3; round++) {
+		ASSERT_ROW(bench_row(bench, "killer", round), STATUS_INVALID);
+		ASSERT_HOLDS(bench_row(bench, "killer", round)->error,
+			     "the source changed: its agent was started again");
+	}
+	bench_check_clean(bench);
+}
+
 /* What a tool does to its share it does to the source. */
 static void spoiled_share_is_noticed(void **state)
 {
@@ -105,6 +127,32 @@ static void links_are_no_copy(void **state)
 	no_copy(*state, "link {src} {dst}",
 		"not a copy: 'd00000/f00000000' is a hard link to a file outside the copy, and 9 "
 		"more are not new");
+}
+
+/* What the source has as one file with two names may be that at the sink, too, but it is less to
+ * send. */
+static void links_as_at_the_source(void **state)
+{
+	struct bench *bench = *state;
+	char dataset[200], one[200], two[200];
+	add_tree(bench);
+	snprintf(one, sizeof(one), "%s/tree/b/two", bench->files);
+	snprintf(two, sizeof(two), "%s/tree/b/three", bench->files);
+	assert_return_code(link(one, two), errno);
+	bench_add_tool(bench, "keeps-links",
+		       "[tool]\nrun = cp -rP --preserve=mode,links {src}/. {dst}\n"
+		       "[preserve]\nmode =\n");
+	snprintf(dataset, sizeof(dataset), "directory:use=place,path=%s/tree", bench->files);
+	PROGRAM_STUDY(bench, "-t", "keeps-links", "-t", "tcp", "--dataset", dataset, "--rounds",
+		      "1");
+	ASSERT_EXIT(bench, 0);
+	ASSERT_ROW(bench_row(bench, "keeps-links", 1), STATUS_OK);
+	assert_int_equal(bench_row(bench, "keeps-links", 1)->payload_bytes, 5);
+	assert_int_equal(bench_row(bench, "keeps-links", 1)->data_sink_bytes, 3);
+	assert_int_equal(bench_row(bench, "tcp", 1)->data_sink_bytes, 5);
+	ASSERT_HOLDS(bench->output, "-  keeps-links");
+	ASSERT_HOLDS(bench->output, "holes or hard links");
+	bench_check_clean(bench);
 }
 
 static void link_to_the_source_is_no_copy(void **state)
@@ -188,10 +236,16 @@ static void holes_are_no_throughput(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(holes_are_no_throughput),       BENCH_TEST(spoiled_dataset_is_noticed),
-		BENCH_TEST(spoiled_share_is_noticed),      BENCH_TEST(shares_are_no_change),
-		BENCH_TEST(moved_files_are_no_copy),       BENCH_TEST(links_are_no_copy),
-		BENCH_TEST(link_to_the_source_is_no_copy), BENCH_TEST(mode_of_the_root_counts),
+		BENCH_TEST(holes_are_no_throughput),
+		BENCH_TEST(spoiled_dataset_is_noticed),
+		BENCH_TEST(changed_between_two_agents),
+		BENCH_TEST(spoiled_share_is_noticed),
+		BENCH_TEST(shares_are_no_change),
+		BENCH_TEST(moved_files_are_no_copy),
+		BENCH_TEST(links_are_no_copy),
+		BENCH_TEST(links_as_at_the_source),
+		BENCH_TEST(link_to_the_source_is_no_copy),
+		BENCH_TEST(mode_of_the_root_counts),
 		BENCH_TEST(file_that_becomes_unreadable),
 	};
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);

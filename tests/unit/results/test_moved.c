@@ -83,7 +83,7 @@ static void test_skippers_are_set_apart(void **state)
 	static const enum case_kind kinds[] = { CASE_PART, CASE_RANKED, CASE_RANKED, CASE_PART };
 	check(runs, kinds,
 	      "less than the payload was sent (one-skips 0 B of 1.0 GiB, four-stores 4.0 KiB "
-	      "of 1.0 GiB stored): the rest are holes; these rates are not ranked with those of "
+	      "of 1.0 GiB stored): the rest are holes or hard links; these rates are not ranked with those of "
 	      "whole payloads");
 }
 
@@ -98,7 +98,7 @@ static void test_all_skip(void **state)
 	static const enum case_kind kinds[] = { CASE_RANKED, CASE_RANKED };
 	check(runs, kinds,
 	      "less than the payload was sent (one-skips 4.0 KiB of 1.0 GiB, two-skips 4.0 KiB of "
-	      "1.0 GiB stored): the rest are holes; the rates count them, too");
+	      "1.0 GiB stored): the rest are holes or hard links; the rates count them, too");
 }
 
 static void test_all_send(void **state)
