@@ -54,16 +54,18 @@ static bool number_in(const char *root, const char *folder, const char *name, ui
 	return text && text_to_u64(text_trim(text), value);
 }
 
-static void lower(uint64_t *room, uint64_t limit, uint64_t used)
+static void lower(struct memory_room *room, uint64_t limit, uint64_t used)
 {
 	uint64_t left = limit > used ? limit - used : 0;
-	if (left < *room)
-		*room = left;
+	if (left < room->available_bytes)
+		room->available_bytes = left;
+	if (limit < room->total_bytes)
+		room->total_bytes = limit;
 }
 
 /* One control group. What it uses includes files that are only cached: those not read lately go
  * first. */
-static void heed_group(const char *root, const char *folder, uint64_t *room)
+static void heed_group(const char *root, const char *folder, struct memory_room *room)
 {
 	static const struct {
 		const char *limit, *used, *cached;
@@ -85,7 +87,8 @@ static void heed_group(const char *root, const char *folder, uint64_t *room)
 }
 
 /* The group and all above it. */
-static void heed_groups(const char *root, const char *mount, const char *group, uint64_t *room)
+static void heed_groups(const char *root, const char *mount, const char *group,
+			struct memory_room *room)
 {
 	AUTO_TEXT folder = { 0 };
 	text_addf(&folder, "%s%s", mount, strcmp(group, "/") == 0 ? "" : group);
@@ -100,7 +103,7 @@ static void heed_groups(const char *root, const char *mount, const char *group, 
 }
 
 /* cgroups(7): lines "ID:CONTROLLERS:PATH"; version 2 has no controllers there. */
-static void heed_control_groups(const char *root, uint64_t *room)
+static void heed_control_groups(const char *root, struct memory_room *room)
 {
 	AUTO_FREE char *text = read_file(root, "/proc/self/cgroup");
 	for (char *save = NULL, *line = text ? strtok_r(text, "\n", &save) : NULL; line;
@@ -129,7 +132,7 @@ int memory_room(const char *root, struct memory_room *room, struct error *err)
 		return error_set(err, ERROR_SYSTEM, 0,
 				 "/proc/meminfo does not tell MemTotal and MemAvailable");
 	*room = (struct memory_room){ total_kib << 10, available_kib << 10 };
-	heed_control_groups(root, &room->available_bytes);
+	heed_control_groups(root, room);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "harness/base/error.h"
 
 struct memory_room {
-	uint64_t total_bytes;     /* of the host */
+	uint64_t total_bytes;     /* the host's, or the least that a control group limits us to */
 	uint64_t available_bytes; /* the least of MemAvailable and of what each control group (v1 or
 				     v2) that we are in still allows */
 };
@@ -23,7 +23,7 @@ struct memory_balloon {
 int memory_room(const char *root, struct memory_room *room, struct error *err) MUST_CHECK;
 void memory_balloon_find(const char *root, struct memory_balloon *balloon);
 
-/* What stays free, whatever is held: a sixteenth of the host's memory, and at least 256 MiB, for
+/* What stays free, whatever is held: a sixteenth of the total, and at least 256 MiB, for
  * the tools that run meanwhile, socket buffers, and all others on the host. */
 #define MEMORY_MARGIN_LEAST_BYTES (UINT64_C(256) << 20)
 #define MEMORY_MARGIN_PART        16

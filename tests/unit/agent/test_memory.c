@@ -116,6 +116,12 @@ static void test_room_in_groups(void **state)
 	put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "52428800\n");
 	put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "10485760\n");
 	assert_int_equal(available_mib(), 40);
+	/* The margin is that of what we may have: 256 MiB, not the host's 512. */
+	put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n");
+	struct memory_room room;
+	struct error err = { 0 };
+	assert_int_equal(memory_room(root, &room, &err), 0);
+	assert_int_equal(memory_spare_bytes(&room), (1024 - 10 - 256) * MIB);
 }
 
 static void assert_balloon(const char *kind, bool reporting)
