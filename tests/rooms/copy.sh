@@ -1,5 +1,6 @@
 # Sourced by the tests here: a copy of the tree in a private folder, which is removed at the end.
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # as a hook of git sets them
 private=$(mktemp -d)
 private=$(cd "$private" && pwd -P)
 copy=$private/tree
