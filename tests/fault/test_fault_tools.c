@@ -206,6 +206,35 @@ static void lingering_grandchild_goes(void **state)
 	bench_check_clean(bench);
 }
 
+/* Two forks and two sessions away from the tool, and about to change the copy: at the tool's own
+ * end it goes with the tool; at the end of a session it is waited for, and what it did is found. */
+static void daemon_does_not_outlive_its_run(void **state)
+{
+	struct bench *bench = *state;
+	bench_add_file(
+		bench, "daemon.sh",
+		"cp -r \"$1\"/. \"$2\"/\n"
+		"setsid sh -c 'setsid sh -c \"sleep 1; echo x >>\\\"'\"$2\"'/d00000/f00000001\\\";"
+		" touch '\"$3\"'\" & ' >/dev/null 2>&1 </dev/null\n");
+	bench_add_tool(bench, "near",
+		       "[tool]\nrun = sh %s/daemon.sh {src} {dst} %s/near\n[preserve]\nmode =\n",
+		       bench->files, bench->files);
+	bench_add_tool(bench, "far",
+		       "[tool]\nneeds = sshd\nrun = ssh -F {ssh_config} {host} sh %s/daemon.sh\n"
+		       "  {src} {dst} %s/far\n[preserve]\nmode =\n",
+		       bench->files, bench->files);
+	PROGRAM_STUDY(bench, "-t", "near", "-t", "far", "--dataset", SMALL, "--rounds", "2");
+	ASSERT_EXIT(bench, 1);
+	for (int round = 1; round <= 2; round++) {
+		ASSERT_ROW(bench_row(bench, "near", round), STATUS_OK);
+		ASSERT_ROW(bench_row(bench, "far", round), STATUS_INTEGRITY);
+		ASSERT_HOLDS(bench_row(bench, "far", round)->error, "f00000001");
+	}
+	assert_false(bench_has(bench, "files/near"));
+	assert_true(bench_has(bench, "files/far"));
+	bench_check_clean(bench);
+}
+
 /* The same at the far end of an ssh session. */
 static void lingering_session_goes(void **state)
 {
@@ -282,12 +311,19 @@ int main(int argc, char **argv)
 {
 	cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(missing_tool_is_unavailable),  BENCH_TEST(hung_probes_are_unavailable),
-		BENCH_TEST(probing_heeds_cancel),         BENCH_TEST(hung_tool_is_ended_in_time),
-		BENCH_TEST(hung_module_is_ended_in_time), BENCH_TEST(failing_tool_is_quoted),
-		BENCH_TEST(rude_tool_is_escaped),         BENCH_TEST(wrong_copy_is_integrity),
-		BENCH_TEST(lingering_grandchild_goes),    BENCH_TEST(lingering_session_goes),
-		BENCH_TEST(bad_tool_file_is_told),        BENCH_TEST(server_for_all_is_ended),
+		BENCH_TEST(missing_tool_is_unavailable),
+		BENCH_TEST(hung_probes_are_unavailable),
+		BENCH_TEST(probing_heeds_cancel),
+		BENCH_TEST(hung_tool_is_ended_in_time),
+		BENCH_TEST(hung_module_is_ended_in_time),
+		BENCH_TEST(failing_tool_is_quoted),
+		BENCH_TEST(rude_tool_is_escaped),
+		BENCH_TEST(wrong_copy_is_integrity),
+		BENCH_TEST(lingering_grandchild_goes),
+		BENCH_TEST(lingering_session_goes),
+		BENCH_TEST(daemon_does_not_outlive_its_run),
+		BENCH_TEST(bad_tool_file_is_told),
+		BENCH_TEST(server_for_all_is_ended),
 		BENCH_TEST(known_for_all_is_not_started),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
