@@ -136,6 +136,15 @@ int memory_room(const char *root, struct memory_room *room, struct error *err)
 	return 0;
 }
 
+uint64_t memory_stalls(const char *root)
+{
+	uint64_t stalls = 0;
+	AUTO_FREE char *text = read_file(root, "/proc/vmstat");
+	if (!text || !number_of(text, "compact_stall", &stalls))
+		return 0;
+	return stalls;
+}
+
 uint64_t memory_spare_bytes(const struct memory_room *room)
 {
 	uint64_t margin = room->total_bytes / MEMORY_MARGIN_PART;

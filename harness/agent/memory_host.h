@@ -23,6 +23,11 @@ struct memory_balloon {
 int memory_room(const char *root, struct memory_room *room, struct error *err) MUST_CHECK;
 void memory_balloon_find(const char *root, struct memory_balloon *balloon);
 
+/* How often somebody who wanted a huge page had to wait while the kernel moved others' pages out of
+ * the way (compact_stall of /proc/vmstat); 0 where that is not told. Where it grows, memory is in
+ * pieces: huge pages are slow to get, and balloons find nothing to take. */
+uint64_t memory_stalls(const char *root);
+
 /* What stays free, whatever is held: a sixteenth of the total, and at least 256 MiB, for
  * the tools that run meanwhile, socket buffers, and all others on the host. */
 #define MEMORY_MARGIN_LEAST_BYTES (UINT64_C(256) << 20)

@@ -54,7 +54,8 @@ struct speed {
 /* The slowest window may be an accident: the one next to it is what is told. */
 struct search {
 	const struct memory_probe_order *order;
-	char *at; /* the next window */
+	char *at, *end; /* the next window, and where there are none */
+	bool pieces;    /* there are no huge pages to be had */
 	struct speed slowest, second;
 };
 
@@ -72,6 +73,7 @@ static bool is_slow(const struct speed *speed)
 static int measure(struct search *search, const struct io_limit *limit, struct error *err)
 {
 	struct speed speed;
+	const uint64_t stalls = memory_stalls(search->order->root);
 	if (touch(search->at, &speed.first_bps, limit, err) < 0)
 		return -1;
 	if (madvise(search->at, WINDOW_BYTES, MADV_DONTNEED) < 0)
@@ -79,6 +81,13 @@ static int measure(struct search *search, const struct io_limit *limit, struct e
 	if (touch(search->at, &speed.second_bps, limit, err) < 0)
 		return -1;
 	search->at += WINDOW_BYTES;
+	/* That was the kernel at work on huge pages, and says nothing of the memory. */
+	if (!search->pieces && memory_stalls(search->order->root) != stalls) {
+		search->pieces = true;
+		if (madvise(search->at, (size_t)(search->end - search->at), MADV_NOHUGEPAGE) < 0)
+			errno = 0;
+		return 0;
+	}
 	if (is_slower(&speed, &search->slowest)) {
 		search->second = search->slowest;
 		search->slowest = speed;
@@ -90,14 +99,17 @@ static int measure(struct search *search, const struct io_limit *limit, struct e
 
 static int measure_some(struct search *search, const struct io_limit *limit, struct error *err)
 {
-	for (unsigned i = 0; i < search->order->windows && !is_slow(&search->second); i++) {
+	unsigned windows = search->order->windows;
+	for (unsigned i = 0; i < windows && !is_slow(&search->second); i++) {
 		struct memory_room room;
 		if (memory_room(search->order->root, &room, err) < 0)
 			return -1;
 		if (memory_spare_bytes(&room) < WINDOW_BYTES)
 			return 0;
+		bool huge = !search->pieces;
 		if (measure(search, limit, err) < 0)
 			return -1;
+		windows += huge && search->pieces; /* one that does not count */
 	}
 	return 0;
 }
@@ -135,7 +147,8 @@ int memory_probe_job(const void *argument, void *result, const struct io_limit *
 	const struct memory_probe_order *order = argument;
 	struct memory_probe *probe = result;
 	const struct speed unknown = { (double)NAN, (double)NAN };
-	const size_t bytes = 2 * MEMORY_PROBE_WINDOWS_MAX * WINDOW_BYTES;
+	/* Two looks, and a window that does not count. */
+	const size_t bytes = (2 * MEMORY_PROBE_WINDOWS_MAX + 1) * WINDOW_BYTES;
 	*probe = (struct memory_probe){ .first_bps = (double)NAN, .second_bps = (double)NAN };
 	memory_balloon_find(order->root, &probe->balloon);
 	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -148,9 +161,11 @@ int memory_probe_job(const void *argument, void *result, const struct io_limit *
 	 * find the memory that is gone. Where the kernel has none, the pieces go first. */
 	if (madvise(memory, bytes, MADV_HUGEPAGE) < 0)
 		errno = 0;
-	struct search search = {
-		.order = order, .at = memory, .slowest = unknown, .second = unknown
-	};
+	struct search search = { .order = order,
+				 .at = memory,
+				 .end = memory + bytes,
+				 .slowest = unknown,
+				 .second = unknown };
 	int outcome = look(&search, strcmp(probe->balloon.kind, "none") != 0, limit, err);
 	munmap(memory, bytes);
 	probe->first_bps = search.second.first_bps;

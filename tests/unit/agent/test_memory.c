@@ -124,6 +124,14 @@ static void test_room_in_groups(void **state)
 	assert_int_equal(memory_spare_bytes(&room), (1024 - 10 - 256) * MIB);
 }
 
+static void test_stalls(void **state)
+{
+	(void)state;
+	assert_int_equal(memory_stalls(root), 0);
+	put("/proc/vmstat", "nr_free_pages 7\ncompact_fail 3\ncompact_stall 12\nthp 1\n");
+	assert_int_equal(memory_stalls(root), 12);
+}
+
 static void assert_balloon(const char *kind, bool reporting)
 {
 	struct memory_balloon balloon;
@@ -377,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_room_without_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room_in_groups, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stalls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_balloons, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hyperv, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_probe, setup, teardown),
