@@ -9,17 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/api/program.h"
 #include "harness/api/transport.h"
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/clock.h"
 #include "transports/http/http_fetch.h"
 #include "transports/http/http_server.h"
 #include "transports/wire/tls_secret.h"
 
 #define STREAMS_MAX  64
 #define PROBE_BYTES  4096
-#define PROBE_S      10.0
 #define VERSION_MARK "nginx/"
 
 struct http_options {
@@ -65,11 +64,13 @@ struct http {
 	struct endpoint endpoint;
 };
 
-static int find_version(const char *program, struct text *output, struct error *err)
+static int find_version(const char *program, const struct probe *probe, struct text *output,
+			struct error *err)
 {
 	const char *const argv[] = { program, "-v", NULL };
-	const struct child_spec spec = { .argv = argv, .input = -1 };
-	const struct io_limit limit = { .deadline_ns = clock_deadline_ns(PROBE_S) };
+	static const char *const env[] = { "PATH=" HTTP_SERVER_PATH, NULL };
+	const struct child_spec spec = { .argv = argv, .env = env, .input = -1 };
+	const struct io_limit limit = program_limit(probe);
 	int status = 0;
 	if (child_capture(&spec, &limit, PROBE_BYTES, output, &status, err) < 0)
 		return -1;
@@ -80,16 +81,22 @@ static int find_version(const char *program, struct text *output, struct error *
 
 static int http_probe(const struct transport *transport, struct probe *probe, struct error *err)
 {
+	(void)transport;
+	if (probe->side == XFER_SINK) {
+		snprintf(probe->version, sizeof(probe->version), "libcurl %s",
+			 curl_version_info(CURLVERSION_NOW)->version);
+		return 0;
+	}
 	AUTO_TEXT output = { 0 };
 	AUTO_FREE char *program = http_server_find(err);
-	(void)transport;
-	if (!program || find_version(program, &output, err) < 0)
+	if (!program || find_version(program, probe, &output, err) < 0)
 		return -1;
 	const char *version = strstr(text_string(&output), VERSION_MARK) + strlen(VERSION_MARK);
-	snprintf(probe->version, sizeof(probe->version), "nginx %.*s, libcurl %s",
-		 (int)strspn(version, "0123456789."), version,
-		 curl_version_info(CURLVERSION_NOW)->version);
+	char number[64];
+	snprintf(number, sizeof(number), "%.*s", (int)strspn(version, "0123456789."), version);
+	snprintf(probe->version, sizeof(probe->version), "nginx %s", number);
 	text_copy(probe->path, sizeof(probe->path), program);
+	program_add(probe, "nginx", program, number, HTTP_SERVER_PATH);
 	return 0;
 }
 

@@ -42,6 +42,10 @@ static json_t *describe_probe(const struct probing *asked)
 	json_t *found = message_object();
 	message_put_text(found, "version", asked->probe.version);
 	message_put_text(found, "path", asked->probe.path);
+	json_t *programs = message_list();
+	for (size_t i = 0; i < asked->probe.program_count; i++)
+		message_append(programs, agent_describe_program(&asked->probe.programs[i]));
+	message_put(found, "programs", programs);
 	return found;
 }
 

@@ -3,6 +3,7 @@
 
 #include "harness/agent/agent_state.h"
 #include "harness/base/cleanup.h"
+#include "harness/services/digest.h"
 
 int agent_ssh_key(struct agent *agent, const struct agent_request *request, struct message *reply,
 		  struct error *err)
@@ -64,6 +65,12 @@ int agent_ssh_server(struct agent *agent, const struct agent_request *request,
 	message_put_text(server, "program", program);
 	message_put_text(server, "scratch", agent->workspace.scratch);
 	message_put(reply->json, "server", server);
+	struct probe_program binary = { 0 };
+	text_copy(binary.name, sizeof(binary.name), kind->name);
+	text_copy(binary.path, sizeof(binary.path), agent->server.program);
+	text_copy(binary.version, sizeof(binary.version), agent->server.version);
+	digest_program(&binary);
+	message_put(reply->json, "binary", agent_describe_program(&binary));
 	return 0;
 }
 

@@ -56,3 +56,14 @@ void agent_own_fds(const struct agent *agent, int fds[AGENT_FDS])
 		fds[count++] = agent->server.keeper.fd;
 	fds[count] = -1;
 }
+
+json_t *agent_describe_program(const struct probe_program *program)
+{
+	json_t *told = message_object();
+	message_put_text(told, "name", program->name);
+	message_put_text(told, "path", program->path);
+	message_put_text(told, "file", program->file);
+	message_put_text(told, "version", program->version);
+	message_put_text(told, "sha256", program->sha256);
+	return told;
+}

@@ -79,6 +79,8 @@ int agent_look_apart(const struct agent_look *look, struct agent_source_change *
 		     const struct io_limit *limit, struct error *err) MUST_CHECK;
 void agent_tell_change(const struct agent_source_change *change, json_t *reply);
 
+/* A program for an answer, see request.c. */
+json_t *agent_describe_program(const struct probe_program *program);
 /* The share's manifest. */
 const struct manifest *agent_share(const struct agent *agent, size_t i);
 /* "preserve" of a request. */

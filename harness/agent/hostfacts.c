@@ -6,10 +6,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
 #include "harness/base/text.h"
 #include "harness/protocol/message.h"
+#include "harness/services/digest.h"
 
 /* The value of the first line that starts with key, up to the separator, quotes and blanks cut. */
 static void first_value(const char *path, const char *key, char separator, char *value, size_t size)
@@ -53,5 +55,12 @@ int hostfacts_collect(json_t *facts, struct error *err)
 			  (int64_t)((uint64_t)info.totalram * info.mem_unit));
 	message_put_text(facts, "linefill_version", LINEFILL_VERSION);
 	message_put_whole(facts, "user_id", geteuid());
+	AUTO_FREE char *program = child_own_program(err);
+	if (!program)
+		return -1;
+	char digest[DIGEST_SIZE];
+	digest_file("/proc/self/exe", digest);
+	message_put_text(facts, "linefill_path", program);
+	message_put_text(facts, "linefill_sha256", digest);
 	return 0;
 }

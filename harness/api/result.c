@@ -46,7 +46,7 @@ const struct result_field result_fields[] = {
 	  "workers a side that copied at once, each with its share" },
 	{ "factors", "", TEXT_AT(factors), "settings of the experiment, as name=level;name=level" },
 	{ "transport", "", TEXT_AT(transport), "what copied" },
-	{ "transport_version", "", TEXT_AT(transport_version), "version of the tool or library" },
+	{ "transport_version", "", TEXT_AT(transport_version), "version of the tool or library; source > sink where they differ" },
 	{ "options", "", TEXT_AT(options), "its options that differ from the defaults" },
 	{ "dataset", "", TEXT_AT(dataset), "recipe and options of what was copied" },
 	{ "files", "", COUNT_AT(files), "files in the dataset" },

@@ -42,12 +42,25 @@ const char *transport_cap_name(enum transport_cap cap);
 /* 0 for an unknown name. */
 enum transport_cap transport_cap_from_name(const char *name);
 
-/* A question to a transport at one end's host, and what it finds there. */
+/* A program that runs at an end. */
+struct probe_program {
+	char name[64], path[512];
+	char version[128]; /* "": it was not asked */
+	char file[512];    /* what the path leads to, links followed; "" where that is the path */
+	char sha256[65];   /* of the file, a script's own where it is one; "" where unreadable */
+};
+#define PROBE_PROGRAMS_MAX 8
+
+/* A question to a transport at one end's host, and what it finds there: in the environment in which
+ * it will run there. */
 struct probe {
 	enum xfer_side side;
-	int64_t deadline_ns; /* programs that are asked have this long; 0: a few seconds */
+	int64_t deadline_ns; /* programs that are asked have until then; 0: a few seconds */
 	char version[128];   /* of the program or library that moves the data at this end */
 	char path[256];      /* the program, if one is run */
+	/* All of them but linefill itself, see program_add; file and sha256 are filled in later. */
+	struct probe_program programs[PROBE_PROGRAMS_MAX];
+	size_t program_count;
 };
 
 /* Options of these names mean the same in every transport, and the engine heeds them: "server",

@@ -225,18 +225,25 @@ int child_capture(const struct child_spec *spec, const struct io_limit *limit, s
 	return 0;
 }
 
-char *child_find_program(const char *name, struct error *err)
+char *child_search_path(void)
 {
 	const char *path = getenv("PATH");
-	AUTO_TEXT folders = { 0 };
-	text_addf(&folders, "%s:/usr/local/sbin:/usr/sbin:/sbin", path ? path : "/usr/bin:/bin");
-	if (strchr(name, '/')) {
-		char *found = access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
-		if (!found)
-			error_set(err, ERROR_UNAVAILABLE, errno, "%s: not found", name);
-		return found;
-	}
-	for (char *save = NULL, *folder = strtok_r(folders.data, ":", &save); folder;
+	AUTO_TEXT all = { 0 };
+	AUTO_TEXT kept = { 0 };
+	text_addf(&all, "%s:/usr/local/sbin:/usr/sbin:/sbin", path ? path : "/usr/bin:/bin");
+	for (char *save = NULL, *folder = strtok_r(all.data, ":", &save); folder;
+	     folder = strtok_r(NULL, ":", &save))
+		if (folder[0] == '/')
+			text_addf(&kept, "%s%s", kept.length ? ":" : "", folder);
+	return text_take(&kept);
+}
+
+char *child_find_in(const char *path, const char *name)
+{
+	AUTO_FREE char *folders = strdup(path);
+	if (!folders)
+		abort();
+	for (char *save = NULL, *folder = strtok_r(folders, ":", &save); folder;
 	     folder = strtok_r(NULL, ":", &save)) {
 		AUTO_FREE char *candidate = path_join(folder, name);
 		struct stat status;
@@ -244,8 +251,20 @@ char *child_find_program(const char *name, struct error *err)
 		    stat(candidate, &status) == 0 && S_ISREG(status.st_mode))
 			return TAKE_POINTER(candidate);
 	}
-	error_set(err, ERROR_UNAVAILABLE, ENOENT, "%s: not found", name);
 	return NULL;
+}
+
+char *child_find_program(const char *name, struct error *err)
+{
+	AUTO_FREE char *folders = child_search_path();
+	char *found = NULL;
+	if (!strchr(name, '/'))
+		found = child_find_in(folders, name);
+	else if (access(name, X_OK) == 0)
+		found = realpath(name, NULL);
+	if (!found)
+		error_set(err, ERROR_UNAVAILABLE, ENOENT, "%s: not found", name);
+	return found;
 }
 
 const char *child_signal_name(int signal, char *name, size_t size)

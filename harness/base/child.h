@@ -42,6 +42,11 @@ void child_end(struct child *child);
  * is read and dropped). The child is gone when it returns. */
 int child_capture(const struct child_spec *spec, const struct io_limit *limit, size_t bytes,
 		  struct text *output, int *status, struct error *err) MUST_CHECK;
+/* The folders that programs of ours are searched in, and that they get as their PATH: the absolute
+ * ones of PATH, then the sbin folders that an ordinary user's lacks. The caller frees. */
+char *child_search_path(void);
+/* The first executable file of that name in these folders, or NULL; the caller frees. */
+char *child_find_in(const char *path, const char *name);
 /* The absolute path of a program: searched in PATH, then in the sbin folders that an ordinary
  * user's PATH lacks. The caller frees; UNAVAILABLE when it is nowhere. */
 char *child_find_program(const char *name, struct error *err) MUST_CHECK;

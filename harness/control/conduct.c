@@ -179,8 +179,10 @@ static void version_text(const struct conduct *conduct, const char *name, char *
 		message_text_or(json_object_get(conduct->probes[XFER_SOURCE], name), "version", "");
 	const char *sink =
 		message_text_or(json_object_get(conduct->probes[XFER_SINK], name), "version", "");
-	if (strcmp(source, sink) == 0)
+	if (strcmp(source, sink) == 0 || !sink[0])
 		text_copy(to, size, source);
+	else if (!source[0])
+		text_copy(to, size, sink);
 	else
 		snprintf(to, size, "%s > %s", source, sink);
 }

@@ -43,6 +43,7 @@ void pair_init(struct pair *pair, const struct study *study, const char *const *
 	*pair = (struct pair){ .study = study, .tool_folders = tool_folders };
 	pair->log_folder = strdup(log_folder);
 	pair->notes = message_list();
+	pair->servers = message_object();
 	pair->sides[XFER_SOURCE].peer = PEER_NONE;
 	pair->sides[XFER_SINK].peer = PEER_NONE;
 }
@@ -68,7 +69,8 @@ void pair_close(struct pair *pair)
 	free(pair->log_folder);
 	pair->log_folder = NULL;
 	json_decref(pair->notes);
-	pair->notes = NULL;
+	json_decref(pair->servers);
+	pair->notes = pair->servers = NULL;
 }
 
 /* ---- an agent with its folders ---- */
@@ -357,6 +359,13 @@ static int start_server(struct pair *pair, struct peer *client, struct peer *ser
 	const json_t *facts = message_member(server->reply.json, "server");
 	text_copy(pair->ssh_server_version, sizeof(pair->ssh_server_version),
 		  message_text(facts, "version"));
+	json_t *known = json_object_get(pair->servers, server->name);
+	if (!known) {
+		known = message_object();
+		message_put(pair->servers, server->name, known);
+	}
+	json_t *binary = json_deep_copy(message_member(server->reply.json, "binary"));
+	message_put(known, pair->ssh_terms.service, binary);
 	return 0;
 }
 

@@ -52,6 +52,7 @@ struct pair {
 	struct pair_ssh_terms ssh_terms;  /* of the server that runs, if ssh_ready */
 	char ssh_cipher[64], ssh_mac[64]; /* negotiated in the preflight */
 	char ssh_server_version[128];
+	json_t *servers;  /* all that ran: {"source": {"sshd": PROGRAM, ...}, "sink": ...} */
 	json_t *notes;    /* what no row tells: agents that died and were started again, in words */
 	bool memory_held; /* the sink holds what the next copy needs */
 	int64_t moved_bytes[2]; /* in the last run, as each side counted them; 0: it did not */

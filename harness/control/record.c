@@ -86,6 +86,32 @@ static json_t *versions_of(json_t *probes)
 	return versions;
 }
 
+/* Which binaries run at an end: {"scp": [{"name": "scp", "path", "file", "version", "sha256"},
+ * ...]}, by transport, and by name the private servers that were started. What is not told is left
+ * out. */
+static json_t *programs_of(json_t *probes, json_t *servers)
+{
+	json_t *programs = message_object();
+	const char *name;
+	json_t *probe, *server, *program;
+	size_t i;
+	json_object_foreach(probes, name, probe)
+	{
+		AUTO_FREE char *shown = text_shown(name, SIZE_MAX);
+		json_t *list = message_list();
+		json_array_foreach(json_object_get(probe, "programs"), i, program)
+			message_append(list, shown_copy(program));
+		message_put(programs, shown, list);
+	}
+	json_object_foreach(servers, name, server)
+	{
+		json_t *list = message_list();
+		message_append(list, shown_copy(server));
+		message_put(programs, name, list);
+	}
+	return programs;
+}
+
 /* Every option, defaults too: what commas and blanks belong to is plain here. */
 static json_t *option_values_of(const struct study_case *item)
 {
@@ -149,16 +175,20 @@ static void put_ends(const struct record *record, json_t *root)
 	const struct pair *pair = record->pair;
 	json_t *hosts = message_object();
 	json_t *versions = message_object();
+	json_t *programs = message_object();
 	for (int i = 0; i < 2; i++) {
 		const char *side = i == XFER_SOURCE ? "source" : "sink";
 		json_t *known = versions_of(record->probes[i]);
 		if (pair->ssh_server_version[0] && pair->ssh_terms.driver != (enum xfer_side)i)
 			message_put_shown(known, pair->ssh_terms.service, pair->ssh_server_version);
 		message_put(hosts, side, host_of(&pair->sides[i]));
+		message_put(programs, side,
+			    programs_of(record->probes[i], json_object_get(pair->servers, side)));
 		message_put(versions, side, known);
 	}
 	message_put(root, "hosts", hosts);
 	message_put(root, "versions", versions);
+	message_put(root, "programs", programs);
 }
 
 /* A text: many readers of JSON keep no more than 53 bits of a number. */

@@ -149,6 +149,24 @@ static void find_terms(const struct run *run, struct pair_ssh_terms *terms)
 		terms->mac[0] = '\0';
 }
 
+/* The probe knew which server runs by default; an option may choose another. */
+static void name_server(const struct run *run, const struct pair *pair,
+			const struct pair_ssh_terms *terms, struct result *row)
+{
+	char *arrow = strstr(row->transport_version, " > ");
+	if (!arrow || strcmp(terms->service, run->item->transport->needs[0]) == 0)
+		return;
+	char driver[sizeof(row->transport_version)];
+	bool pushes = run->item->transport->driver == XFER_SOURCE;
+	text_copy(driver, sizeof(driver), pushes ? row->transport_version : arrow + 3);
+	if (pushes)
+		driver[arrow - row->transport_version] = '\0';
+	AUTO_TEXT both = { 0 };
+	text_addf(&both, "%s > %s", pushes ? driver : pair->ssh_server_version,
+		  pushes ? pair->ssh_server_version : driver);
+	text_copy(row->transport_version, sizeof(row->transport_version), text_string(&both));
+}
+
 static int ready_ssh(const struct run *run, struct pair *pair, struct result *row,
 		     const struct cancel *cancel, struct error *err)
 {
@@ -158,6 +176,7 @@ static int ready_ssh(const struct run *run, struct pair *pair, struct result *ro
 	find_terms(run, &terms);
 	if (pair_ssh(pair, &terms, cancel, err) < 0)
 		return -1;
+	name_server(run, pair, &terms, row);
 	/* Some only log in over it, and send their data past it. */
 	if (run->item->transport->plain)
 		return 0;

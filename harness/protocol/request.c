@@ -9,7 +9,7 @@
 #include "harness/protocol/message.h"
 
 /* Another number for every change of what travels. */
-#define PROTOCOL_NUMBER 3
+#define PROTOCOL_NUMBER 4
 
 /* ---- what is carried ---- */
 
@@ -72,9 +72,17 @@ static const struct member hello_question[] = {
 };
 
 static const struct member host_facts[] = {
-	NEEDS("hostname", TEXT),         NEEDS("kernel", TEXT),   NEEDS("os", TEXT),
-	NEEDS("cpu_model", TEXT),        NEEDS("cpus", WHOLE),    NEEDS("memory_bytes", WHOLE),
-	NEEDS("linefill_version", TEXT), NEEDS("user_id", WHOLE), END,
+	NEEDS("hostname", TEXT),
+	NEEDS("kernel", TEXT),
+	NEEDS("os", TEXT),
+	NEEDS("cpu_model", TEXT),
+	NEEDS("cpus", WHOLE),
+	NEEDS("memory_bytes", WHOLE),
+	NEEDS("linefill_version", TEXT),
+	NEEDS("user_id", WHOLE),
+	NEEDS("linefill_path", TEXT),
+	NEEDS("linefill_sha256", TEXT),
+	END,
 };
 
 static const struct member hello_answer[] = {
@@ -100,8 +108,16 @@ static const struct member workspace_answer[] = {
 
 static const struct member probe_question[] = { TEXTS("transports"), END };
 
+static const struct member program_members[] = {
+	NEEDS("name", TEXT),    NEEDS("path", TEXT),   NEEDS("file", TEXT),
+	NEEDS("version", TEXT), NEEDS("sha256", TEXT), END,
+};
+
+static const struct member a_program = { .type = MEMBER_OBJECT, .members = program_members };
+
 /* What was found, or why it is not usable. */
 static const struct member probe_members[] = {
+	{ .name = "programs", .type = MEMBER_LIST, .each = &a_program, .optional = true },
 	MAY("version", TEXT),
 	MAY("path", TEXT),
 	MAY_OBJECT("error", error_members),
@@ -218,7 +234,11 @@ static const struct member ssh_server_members[] = {
 	END,
 };
 
-static const struct member ssh_server_answer[] = { OBJECT("server", ssh_server_members), END };
+static const struct member ssh_server_answer[] = {
+	OBJECT("server", ssh_server_members),
+	OBJECT("binary", program_members),
+	END,
+};
 
 static const struct member ssh_client_question[] = {
 	NEEDS("service", TEXT),

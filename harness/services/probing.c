@@ -10,6 +10,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/io.h"
+#include "harness/services/digest.h"
 
 /* A probe keeps the limit by itself and says what hangs; this is for one that does not. */
 #define SLACK_S 1.0
@@ -34,6 +35,8 @@ _Noreturn static void ask(const struct probing *asked, int fd)
 	answer.probe.deadline_ns = clock_deadline_ns(PROBING_LIMIT_S);
 	if (asked->transport->probe(asked->transport, &answer.probe, &answer.error) == 0)
 		answer.error = (struct error){ 0 };
+	for (size_t i = 0; i < answer.probe.program_count; i++)
+		digest_program(&answer.probe.programs[i]);
 	_exit(io_write_full(fd, &answer, sizeof(answer), &limit, NULL) < 0);
 }
 

@@ -5,11 +5,11 @@
 
 #include <sys/types.h>
 
-#include "harness/api/transport.h"
+#include "harness/api/program.h"
 #include "harness/base/cancel.h"
 
 /* Longer than any program takes to say its version, also a slow one on a busy machine. */
-#define PROBING_LIMIT_S 5
+#define PROBING_LIMIT_S PROGRAM_LIMIT_S
 #define PROBING_AT_ONCE 8
 
 /* One question and its answer. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness/api/run_mark.h"
+#include "harness/api/session.h"
 #include "harness/base/child.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/files.h"
@@ -29,9 +30,9 @@ static void openssh_common(const struct ssh_kind_setup *setup, struct text *conf
 	/* HOME: an empty one, so that no start-up file of the user's shell can print or alter
 	 * anything. */
 	text_addf(config,
-		  "SetEnv LC_ALL=C \"HOME=%s/home\" \"" RUN_MARK_ENV
+		  "SetEnv LC_ALL=C \"PATH=%s\" \"HOME=%s/home\" \"" RUN_MARK_ENV
 		  "=%s\" \"LINEFILL_PROGRAM=%s\" \"LINEFILL_SCRATCH=%s\"\n",
-		  scratch, setup->id, setup->linefill, scratch);
+		  session_path(), scratch, setup->id, setup->linefill, scratch);
 	if (setup->mac[0] && strcmp(setup->mac, "none") != 0)
 		text_addf(config, "MACs %s\n", setup->mac);
 }

@@ -96,15 +96,18 @@ static int teardown(void **state)
  * program. */
 static bool is_runnable(const struct transport *transport)
 {
-	struct probe probe = { .version = "" };
 	struct error err = { 0 };
 	for (const char *const *need = transport->needs; need && *need; need++)
 		if (strcmp(*need, "sshd") != 0 || !have_sshd)
 			return false;
-	if (transport->probe(transport, &probe, &err) == 0)
-		return true;
-	print_message("%s passed over: %s\n", transport->name, err.message);
-	return false;
+	for (int side = 0; side < 2; side++) {
+		struct probe probe = { .side = (enum xfer_side)side };
+		if (transport->probe(transport, &probe, &err) == 0)
+			continue;
+		print_message("%s passed over: %s\n", transport->name, err.message);
+		return false;
+	}
+	return true;
 }
 
 /* A transport that copies only on request is asked to. */

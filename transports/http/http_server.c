@@ -160,7 +160,7 @@ static int start_process(struct http_server *server, uint16_t port, const struct
 	const char *const argv[] = { server->program, "-p", server->folder, "-c",
 				     "nginx.conf",    "-e", "stderr",       "-g",
 				     pid_line,        NULL };
-	static const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
+	static const char *const env[] = { "PATH=" HTTP_SERVER_PATH, NULL };
 	const struct child_spec spec = { .argv = argv, .env = env, .input = -1 };
 	*process = (struct server_process){ .child = CHILD_NONE, .log = server->logs[i] };
 	server->count++;

@@ -8,7 +8,9 @@
 
 #include "harness/api/xfer.h"
 
-#define HTTP_SERVER_MAX 64
+/* nginx finds no more than this. */
+#define HTTP_SERVER_PATH "/usr/bin:/bin"
+#define HTTP_SERVER_MAX  64
 
 struct http_server;
 

@@ -12,8 +12,7 @@
 #include "harness/base/files.h"
 #include "harness/base/text.h"
 
-#define MIB          1048576u
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define MIB 1048576u
 
 /* A view, plus the option whose words are being expanded. */
 struct expansion {
@@ -376,10 +375,11 @@ static int set_pair(struct tool_words *environment, const char *name, const char
 
 int tool_probe_environment(struct tool_words *out, struct error *err)
 {
-	const char *path = getenv("PATH");
+	/* Where its own programs are searched: what a tool starts is found as they are. */
+	AUTO_FREE char *path = child_search_path();
 	if (set_pair(out, "LC_ALL", "C", err) < 0)
 		return -1;
-	return set_pair(out, "PATH", path ? path : DEFAULT_PATH, err);
+	return set_pair(out, "PATH", path, err);
 }
 
 int tool_expand_environment(const struct tool_view *view, struct tool_words *out, struct error *err)

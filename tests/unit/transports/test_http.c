@@ -40,7 +40,7 @@ static char *scratch;
 
 static int setup_all(void **state)
 {
-	struct probe probe;
+	struct probe probe = { .side = XFER_SOURCE };
 	struct error err = { 0 };
 	char path[64];
 	(void)state;

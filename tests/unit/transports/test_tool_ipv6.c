@@ -28,12 +28,16 @@ static struct manifest files;
 
 static bool is_runnable(const struct transport *transport)
 {
-	struct probe probe = { .side = XFER_SOURCE };
 	struct error err = { 0 };
 	const char *need = transport->needs ? transport->needs[0] : NULL;
 	if (need && strcmp(need, "sshd") != 0)
 		return false;
-	return transport->probe(transport, &probe, &err) == 0;
+	for (int side = 0; side < 2; side++) {
+		struct probe probe = { .side = (enum xfer_side)side };
+		if (transport->probe(transport, &probe, &err) < 0)
+			return false;
+	}
+	return true;
 }
 
 static void scan(const char *root, struct manifest *manifest)
