@@ -80,12 +80,10 @@ static uint64_t hold(const char *root, uint64_t wanted, int fd)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return 0;
-	/* Faster to touch and to free, and the very blocks that a balloon would take; but not where
-	 * the kernel has to make them first. */
-	if (madvise(memory, wanted, MADV_HUGEPAGE) < 0)
+	/* Small pages, as the copy will take them: huge ones stay apart on the kernel's lists when
+	 * they are freed, and the copy gets others. */
+	if (madvise(memory, wanted, MADV_NOHUGEPAGE) < 0)
 		errno = 0;
-	const uint64_t stalls = memory_stalls(root);
-	bool pieces = false;
 	uint64_t held = 0;
 	while (held < wanted && !is_dismissed(fd)) {
 		struct memory_room room;
@@ -94,11 +92,6 @@ static uint64_t hold(const char *root, uint64_t wanted, int fd)
 		    touch(memory + held, step) < 0)
 			break;
 		held += step;
-		if (pieces || memory_stalls(root) == stalls || held == wanted)
-			continue;
-		pieces = true;
-		if (madvise(memory + held, wanted - held, MADV_NOHUGEPAGE) < 0)
-			break;
 	}
 	return held;
 }
