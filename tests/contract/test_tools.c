@@ -113,7 +113,8 @@ static bool fits(const struct subject *subject, const struct manifest *tree)
 static enum result_status wanted_status(const struct subject *subject, const struct manifest *tree,
 					const struct result *row)
 {
-	if (!subject->available)
+	/* What the tree alone tells is known before anybody looks for programs. */
+	if (!subject->available && row->status != STATUS_UNSUPPORTED)
 		return STATUS_UNAVAILABLE;
 	/* What a tool can preserve is not among its caps; our own code can do all. */
 	bool cannot = strstr(row->error, "cannot do preserve") && !(subject->caps & CAP_TWO_ENDED);
