@@ -3,10 +3,10 @@
  * Student's t on the differences of log rates within the same round, which takes out what changes
  * from round to round. Of few rounds a pair's own variance may be small by luck: it is never taken
  * as smaller than the mean over all pairs of the study. Bonferroni over the pairs that are compared
- * makes the intervals hold together. By simulation (tests/unit/test_simulation.c) this names a
- * difference where there is none in less than 7 % of studies, for two humps, heavy tails, drift and
- * unequal scatter too, where the t of a pair's own variance fails in up to 30 %; and it names a
- * factor of 2 from 4 rounds. */
+ * makes the intervals hold together. By simulation (tests/unit/results/test_simulation.c) this
+ * names a difference where there is none in less than 7 % of studies, for two humps, heavy tails,
+ * drift and unequal scatter too, where the t of a pair's own variance fails in up to 30 %; and it
+ * names a factor of 2 from 4 rounds. */
 #ifndef LINEFILL_RESULTS_COMPARE_H
 #define LINEFILL_RESULTS_COMPARE_H
 

@@ -40,7 +40,7 @@ static void add_verdict(const struct report *report, struct text *out)
 	html_add(out, text_string(&words.before));
 	html_element(out, "strong", summary_label(reference));
 	if (verdict_claim(summary) == VERDICT_AHEAD)
-		text_add(out, " is ahead, but not told apart from every other:");
+		text_add(out, " is ahead, but some other is not told apart from it:");
 	else
 		html_add(out, text_string(&words.after));
 	text_addf(out, " <strong>%s</strong> (",

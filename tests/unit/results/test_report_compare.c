@@ -46,7 +46,7 @@ static void test_alike_is_not_told_apart(void **state)
 	csv_close(&writer);
 	write_study("{}");
 	AUTO_FREE char *page = make_words();
-	assert_has(page, "is ahead, but not told apart from every other:");
+	assert_has(page, "is ahead, but some other is not told apart from it:");
 	assert_has(page, "1.01x TCP (not told apart: 0.92 to 1.11)");
 	assert_has(page, "<td>not told apart</td>");
 	/* The pair's interval stands once in its table. */
