@@ -68,7 +68,7 @@ static void bad_files_are_told(void **state)
 		  { "pattern does not match", "frog 7" } },
 		{ "[tool]\nfar_programs = lf-far\nrun = cp {src} {dst}\n",
 		  1,
-		  { "not available: lf-far" } },
+		  { "trial copy: unavailable: sink: lf-far: not found" } },
 		{ "[tool]\nrun = true {src} {dst}\n", 1, { "trial copy: integrity", "missing" } },
 		{ "[tool]\nrun = sh -c 'echo no luck >&2; exit 3' {src} {dst}\n",
 		  1,

@@ -202,18 +202,19 @@ static void last_words_are_told(void **state)
 	bench_check_clean(bench);
 }
 
-/* The server process of a run: a child of one of the agent's children. 0 while there is none. */
-static pid_t find_server(pid_t agent, const char *name)
+/* The server process of a run: a child of one of the agent's children, with this among its
+ * arguments, which the same program does not have when it is asked for its version. 0 while there
+ * is none. */
+static pid_t find_server(pid_t agent, const char *argument)
 {
-	char path[64], comm[64] = "";
+	char path[64], line[4096];
 	pid_t server = process_child(process_child(agent));
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)server);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)server);
 	FILE *file = server > 0 ? fopen(path, "re") : NULL;
-	bool right =
-		file && fgets(comm, sizeof(comm), file) && strncmp(comm, name, strlen(name)) == 0;
+	size_t length = file ? fread(line, 1, sizeof(line), file) : 0;
 	if (file)
 		fclose(file);
-	return right ? server : 0;
+	return length && memmem(line, length, argument, strlen(argument) + 1) ? server : 0;
 }
 
 /* Both ends fail of it: the row has the one that says more than that the other gave up. */
@@ -221,11 +222,11 @@ static void term_of_http_server(void **state)
 {
 	struct bench *bench = *state;
 	pid_t server = 0;
-	PROGRAM_START_STUDY(bench, "-t", "http", "-t", "tcp", "--dataset", "single:bytes=64MiB",
+	PROGRAM_START_STUDY(bench, "-t", "http", "-t", "tcp", "--dataset", "single:bytes=512MiB",
 			    "--rounds", "1");
 	pid_t agent = bench_await_agent(bench, "source");
 	for (int i = 0; i < 20000 && !server; i++) {
-		server = find_server(agent, "nginx");
+		server = find_server(agent, "nginx.conf");
 		rest_s(0.001);
 	}
 	if (!server) {

@@ -152,12 +152,9 @@ static void test_errors_name_the_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_FOLDER(test_words_and_facts),
-		IN_FOLDER(test_self_contained_with_chart),
-		IN_FOLDER(test_failures_are_told),
-		IN_FOLDER(test_without_study_json),
-		IN_FOLDER(test_odd_study_json),
-		IN_FOLDER(test_errors_name_the_file),
+		IN_FOLDER(test_words_and_facts),   IN_FOLDER(test_self_contained_with_chart),
+		IN_FOLDER(test_failures_are_told), IN_FOLDER(test_without_study_json),
+		IN_FOLDER(test_odd_study_json),    IN_FOLDER(test_errors_name_the_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
